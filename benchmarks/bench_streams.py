@@ -1,6 +1,7 @@
 """Tables of GPS points of any size: rate and peak memory of ``describe``, ``obfuscate`` and ``applications``.
 
-A simulated city is written as parts; then each command runs in a process of its own, from files to files.
+A simulated city is written as parts of Parquet and as one CSV file; then each command runs in a process of
+its own, from files to files.
 Polars alone (read, shift, write, with the same compression) in the same run is the limit. What travels on a
 cluster is what the loopback device carries while two workers of this machine do the same work. Applications
 read the city and a release of it, of as many points; their rates are of the city's points.
@@ -63,6 +64,15 @@ def write_city(points: int, folder: Path) -> None:
         )
         part.write_parquet(folder / f"part-{number:05}.parquet", compression="lz4")
         written += part.height
+    with open(csv_of(folder), "wb") as text:
+        for part_number, file in enumerate(sorted(folder.glob("*.parquet"))):
+            rows = pl.read_parquet(file)
+            rows.write_csv(text, include_header=not part_number, datetime_format="%Y-%m-%dT%H:%M:%SZ")
+
+
+def csv_of(city: Path) -> Path:
+    """Return where the points of a city are as text."""
+    return city.with_suffix(".csv")
 
 
 def measured(command: list[str]) -> tuple[float, float, float]:
@@ -78,12 +88,14 @@ def measured(command: list[str]) -> tuple[float, float, float]:
 
 def commands_of(city: Path, out: Path) -> dict[str, list[str]]:
     """Return what is measured on a city: from files to files."""
-    blur = [*OURS, "obfuscate", "GeoInd(100m)", str(city)]
+    blur, to_parts = [*OURS, "obfuscate", "GeoInd(100m)"], [str(out), "--to", "partitions", "--seed", "1"]
     return {
         "polars alone": [sys.executable, "-c", POLARS, str(city), f"{out}.parquet"],
         "describe": [*OURS, "describe", str(city)],
-        "obfuscate, one file": [*blur, f"{out}.parquet", "--seed", "1"],
-        "obfuscate, parts": [*blur, str(out), "--to", "partitions", "--seed", "1"],
+        "obfuscate, one file": [*blur, str(city), f"{out}.parquet", "--seed", "1"],
+        "obfuscate, parts": [*blur, str(city), *to_parts],
+        "describe, CSV": [*OURS, "describe", str(csv_of(city))],
+        "obfuscate, CSV": [*blur, str(csv_of(city)), *to_parts],
     }
 
 

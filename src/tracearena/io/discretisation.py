@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, ParameterError
-from tracearena.io.fields.columns import convert_ids, number_ids
+from tracearena.io.fields.columns import convert_ids, convert_ids_to_array, number_ids
 from tracearena.io.options import Choices, Extent
 from tracearena.io.report import DropRule, Report
-from tracearena.io.rows import CheckIns
-from tracearena.traces import Box, Grid, Places, Traces
-from tracearena.traces.row_table import arrange_rows
+from tracearena.io.rows import CheckIns, sort_rows
+from tracearena.traces import Box, Clock, Grid, Places, Traces
 
 DEFAULT_GRID = (32, 32)
 APART_DEGREES = 0.01
@@ -49,19 +49,81 @@ def build_traces(
         report.refuse_if_nothing_is_left(frame.height)
     if places is not None:
         check_no_place_choices(choices)
-        frame = move_to_known_places(frame, places, report)
     elif choices.grid is not None or "venue" not in frame.columns:
         if choices.top is not None:
             raise ParameterError("top needs a column of places, and the file has only coordinates")
         if "lat" not in frame.columns:
             raise ParameterError("a grid needs coordinates, and the file has none")
         box = choices.bounds or compute_robust_box(frame["lat"], frame["lon"])
-        grid = Grid.over(box, *(choices.grid or DEFAULT_GRID))
-        places, frame = Places.of_grid(grid), move_to_cells(frame, grid, report)
+        places = Places.of_grid(Grid.over(box, *(choices.grid or DEFAULT_GRID)))
     else:
-        places, frame = _move_to_venues(frame, choices.top, report)
+        require_coordinates(frame.columns, report.path)
+    frame = find_places(frame, places, choices, report)
     report.refuse_if_nothing_is_left(frame.height)
-    return _assemble_traces(frame, places, choices, checkins, report)
+    if places is None:
+        places, frame = _rank_venues(frame, choices.top, report)
+    local = frame["at" if checkins.are_numbered else "local"].to_numpy()
+    extent = Extent.of(local, frame["at"], checkins.zone)
+    clock = extent.clock(choices, are_numbered=checkins.are_numbered)
+    is_stamped = not extent.says_all(clock, are_local=checkins.times_are_local)
+    made = TraceBuilder(places, clock, extent, is_stamped)
+    needed = frame.drop("row", "lat", "lon", "venue", "category", strict=False)
+    traces = made(sort_rows(needed, made.order))
+    report_oddities(traces, report)
+    return traces
+
+
+@dataclass(frozen=True)
+class TraceBuilder:
+    """Makes traces of the events of some users: what those of all users share.
+
+    Attributes
+    ----------
+    extent
+        From when to when all events are.
+    is_stamped
+        Whether times tell more than instants.
+    names
+        The ids of the places, ascending; None where events have the places' numbers.
+    """
+
+    places: Places
+    clock: Clock
+    extent: Extent
+    is_stamped: bool
+    names: pl.Series | None = None
+
+    @property
+    def order(self) -> tuple[str | pl.Expr, ...]:
+        """What events are sorted by."""
+        if self.clock.first_day is None:
+            return "user", "at"
+        return "user", pl.col("local") // self.clock.interval_s, "at"
+
+    def __call__(self, frame: pl.DataFrame, portion: object = None) -> Traces:
+        """Make traces of sorted events."""
+        users = frame.select(pl.col("user").rle()).unnest("user")
+        at, origin = frame["at"].to_numpy(), self.extent.origin(self.clock)
+        if self.clock.first_day is None:
+            instants = at - origin
+        else:
+            instants = (frame["local"].to_numpy() - origin) // self.clock.interval_s
+        if self.names is None:
+            index = frame["place"].to_numpy()
+        elif self.names.dtype == pl.String:
+            index = frame["venue"].cast(pl.Enum(self.names)).to_physical().to_numpy().astype(np.int32)
+        else:
+            index = np.searchsorted(self.names.to_numpy(), frame["venue"].to_numpy()).astype(np.int32)
+        return Traces(
+            self.places,
+            self.clock,
+            user_ids=convert_ids_to_array(users["value"]),
+            offsets=np.concatenate([[0], np.cumsum(users["len"].to_numpy().astype(np.int64))]),
+            instants=instants,
+            place_index=index,
+            timestamps=at if self.is_stamped else None,
+            span=self.extent.span(self.clock),
+        )
 
 
 def compute_robust_box(latitude: pl.Series, longitude: pl.Series) -> Box:
@@ -96,16 +158,20 @@ def keep_inside_box(frame: pl.DataFrame, box: Box, report: Report) -> pl.DataFra
     return report.sift(frame, [DropRule(reason="outside the bounds", bad=~within, column="lat, lon")])
 
 
-def move_to_cells(frame: pl.DataFrame, grid: Grid, report: Report) -> pl.DataFrame:
-    """Return the events with the cells of a grid as places; those outside are reported."""
-    cell = grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
-    rule = DropRule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
-    return report.sift(frame.with_columns(place=pl.Series(cell)), [rule])
+def find_places(frame: pl.DataFrame, places: Places | None, choices: Choices, report: Report) -> pl.DataFrame:
+    """Return the events that are at a place, by its id or by its cell; the others are reported.
 
-
-def move_to_known_places(frame: pl.DataFrame, places: Places, report: Report) -> pl.DataFrame:
-    """Return the events with the places that are given, by id or by their grid; the others are reported."""
-    if "venue" in frame.columns:
+    Parameters
+    ----------
+    places
+        Where events can be: ``place`` is added, the number of one of them. Otherwise they are where the
+        file says, and ``venue`` stays.
+    """
+    if places is None:
+        rule = DropRule(reason="no place", bad=pl.col("venue").is_null(), column="row")
+        frame = report.sift(frame, [rule])
+        return frame.with_columns(venue=convert_ids(frame["venue"]))
+    if "venue" in frame.columns and (choices.grid is None or places.grid is None):
         ids = pl.DataFrame({"venue": places.ids.tolist()}).with_columns(
             pl.col("venue").cast(pl.String), place=pl.int_range(pl.len(), dtype=pl.Int32)
         )
@@ -115,15 +181,14 @@ def move_to_known_places(frame: pl.DataFrame, places: Places, report: Report) ->
         return report.sift(frame, [rule])
     if places.grid is None:
         raise ParameterError("the events name no places and the given places are no grid")
-    return move_to_cells(frame, places.grid, report)
+    cell = places.grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
+    rule = DropRule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
+    return report.sift(frame.with_columns(place=pl.Series(cell)), [rule])
 
 
-def _move_to_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Places, pl.DataFrame]:
+def _rank_venues(frame: pl.DataFrame, top: int | None, report: Report) -> tuple[Places, pl.DataFrame]:
     """All venues by id, or the most visited in descending order, ties in order of appearance ([ppmtf])."""
-    require_coordinates(frame.columns, report.path)
-    frame = keep_named_venues(frame, report)
-    report.refuse_if_nothing_is_left(frame.height)
-    venue, ids = number_ids(convert_ids(frame["venue"]))
+    venue, ids = number_ids(frame["venue"])
     first = np.empty(len(ids), np.int64)
     first[venue[::-1]] = np.arange(len(venue))[::-1]  # the last to be written is the first event
     # Places of one name at several positions: two people's homes, or the shops of a chain.
@@ -156,46 +221,10 @@ def require_coordinates(columns: Sequence[str], path: str) -> None:
         raise DataError.about(path, "has places without coordinates; give their file with --places")
 
 
-def keep_named_venues(frame: pl.DataFrame, report: Report) -> pl.DataFrame:
-    """Return the events that name a place; the others are reported."""
-    return report.sift(frame, [DropRule(reason="no place", bad=pl.col("venue").is_null(), column="row")])
-
-
 def build_venue_places(ids: NDArray[Any], about: pl.DataFrame) -> Places:
     """Return places with the coordinates and the category that an event at each has."""
     categories = about["category"].fill_null("").to_list() if "category" in about.columns else None
     return Places(about["lat"].to_numpy(), about["lon"].to_numpy(), ids=ids, categories=categories)
-
-
-def _assemble_traces(
-    frame: pl.DataFrame, places: Places, choices: Choices, checkins: CheckIns, report: Report
-) -> Traces:
-    if checkins.are_numbered:
-        extent = Extent.of(frame["instant"].to_numpy())
-    else:
-        extent = Extent.of(frame["local"].to_numpy(), frame["utc"], checkins.zone)
-    clock = extent.clock(choices, are_numbered=checkins.are_numbered)
-    origin = extent.origin(clock)
-    if checkins.are_numbered:
-        instant = pl.col("instant") - origin
-    else:
-        instant = (pl.col("local") - origin) // clock.interval_s
-    frame = frame.with_columns(instant=instant)
-    users, user_ids = number_ids(frame["user"])
-    keys = ["instant"] if checkins.are_numbered else ["instant", "utc"]
-    rows = arrange_rows(users, [frame[key].to_numpy() for key in keys])
-    stamped = not extent.says_all(clock, are_local=checkins.times_are_local)
-    traces = Traces(
-        places,
-        clock,
-        user_ids=user_ids,
-        offsets=rows.offsets,
-        instants=frame["instant"].to_numpy()[rows.order],
-        place_index=frame["place"].to_numpy()[rows.order],
-        timestamps=frame["utc"].to_numpy()[rows.order] if stamped else None,
-    )
-    report_oddities(traces, report)
-    return traces
 
 
 def report_oddities(traces: Traces, report: Report) -> None:

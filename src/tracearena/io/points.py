@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, ParameterError
 from tracearena.files.io import replacing
 from tracearena.io.discretisation import compute_robust_box
-from tracearena.io.fields.columns import LONGEST_ID, POINTS, convert_ids, number_ids
+from tracearena.io.fields.columns import (
+    LONGEST_ID,
+    POINTS,
+    convert_ids,
+    convert_ids_to_array,
+    number_ids,
+)
 from tracearena.io.fields.coordinates import (
     find_local_time,
     report_odd_users,
@@ -22,15 +29,20 @@ from tracearena.io.fields.coordinates import (
 )
 from tracearena.io.options import AS_NAMED, Choices, Layout
 from tracearena.io.report import Reading, Report
-from tracearena.io.rows import Rows, drop_bad_rows, parse_rows
-from tracearena.io.tables import select_by_role
-from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces, time
+from tracearena.io.rows import Rows, drop_bad_rows, parse_table_rows, sort_rows
+from tracearena.io.tables import read_role_rows
+from tracearena.traces import Box, Clock, GpsTraces, Grid, Places, Traces, time
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.gps import number_trajectories
 from tracearena.traces.gridding import grid_points, resample_points
 from tracearena.traces.time import require_zone
 
 if TYPE_CHECKING:
     from tracearena.io.suggestions import Sample
+
+
+POINT_ORDER = ("user", "at")
+"""What points are sorted by."""
 
 
 def build_gps_traces(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAMED) -> GpsTraces:
@@ -41,55 +53,60 @@ def build_gps_traces(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAME
     """
     if report.timezone is not None:
         require_zone(report.timezone)
-    given, names = select_by_role(raw, report, POINTS, layout)
-    report.rows = report.rows or given.height
-    report.refuse_if_nothing_is_left(given.height, "holds no point", "no-points")
-    rows = parse_rows(given, report, unit="ms", layout=layout, names=names)
-    rows = replace(rows, frame=rows.frame.with_columns(_at=convert_to_utc(rows, report)))
-    frame = drop_bad_rows(rows, report, [*rows.who(), *rows.when(), *rows.where()])
-    number, at = frame["row"].to_numpy(), frame["_at"].to_numpy()
-    report_old_times(report.path, at, number, report, report.header_lines)
-    user, user_ids = number_ids(frame["user"])
-    trajectory, known = None, None
-    if "trajectory" in frame.columns:
-        ids = convert_ids(frame["trajectory"])
-        is_text = ids.dtype == pl.String
-        ids = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
-        trajectory, known = number_ids(ids)
-    traces = GpsTraces.from_points(
-        user,
-        at,
-        frame["_lat"].to_numpy(),
-        frame["_lon"].to_numpy(),
-        trajectories=trajectory,
-        user_ids=np.arange(len(user_ids)),
-    ).with_user_ids(user_ids)
-    if known is not None:
-        traces = traces.with_trajectory_ids(known[traces.trajectory_ids])
-    # Times may fall from one user to the next, not within the consecutive rows of a user.
-    falls = np.flatnonzero((np.diff(at) < 0) & (user[1:] == user[:-1])) + 1
-    if len(falls):
-        pair = np.array([falls[0] - 1, falls[0]])
-        report_unsorted_times(report.path, at[pair], number[pair], report, report.header_lines)
-        report.notice("unsorted", len(falls) - 1)
+    points, _ = select_points(parse_table_rows(raw, report, POINTS, layout), report)
+    report_falls(points, points.select(pl.col("user").rle()).unnest("user"), report)
+    traces = assemble_points(sort_rows(points.drop("row"), POINT_ORDER))
     report_odd_users(report.path, traces, report)
     return traces
 
 
-def convert_to_utc(rows: Rows, report: Report) -> pl.Series:
-    """Return milliseconds of UTC; times that name no zone are of the report's, or of UTC."""
+def select_points(rows: Rows, report: Report, box: Box | None = None) -> tuple[pl.DataFrame, pl.Series]:
+    """Return the points that can be used, and who has points outside the box; the report is told why.
+
+    Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
+    ``trajectory``, and ``row``.
+
+    Parameters
+    ----------
+    box
+        Points outside of it are left out.
+    """
+    rows = convert_to_utc(rows, report)
+    frame = drop_bad_rows(rows, report, [*rows.who(), *rows.when(), *rows.where()])
+    at, row = frame["_at"].to_numpy(), frame["row"].to_numpy()
+    report_old_times(report.path, at, row, report, report.header_lines)
+    points = name_point_columns(frame)
+    if box is None:
+        return points, points["user"].clear()
+    south, west, north, east = box
+    inside = pl.col("lat").is_between(south, north) & pl.col("lon").is_between(west, east)
+    outside = points.filter(~inside)["user"]
+    if len(outside):
+        report.drop("outside the bounds", len(outside))
+    return points.filter(inside), outside.unique()
+
+
+def name_point_columns(frame: pl.DataFrame, trajectories_are_text: bool = False) -> pl.DataFrame:
+    """Return what was read of rows under the names of points; other rows may tell that names are text."""
+    columns = {"user": frame["user"], "at": frame["_at"], "lat": frame["_lat"], "lon": frame["_lon"]}
+    if "trajectory" in frame.columns:
+        ids = frame["trajectory"]
+        ids = ids.cast(pl.String) if trajectories_are_text else convert_ids(ids)
+        is_text = ids.dtype == pl.String
+        columns["trajectory"] = ids.fill_null("").str.slice(0, LONGEST_ID) if is_text else ids.fill_null(-1)
+    return pl.DataFrame({**columns, "row": frame["row"]})
+
+
+def convert_to_utc(rows: Rows, report: Report) -> Rows:
+    """Return rows with milliseconds of UTC; times that name no zone are of the report's, or of UTC."""
     at, offset, zone = rows.frame["_at"], rows.frame["_offset"], report.timezone
     bare = at.is_not_null() & offset.is_null()
     report.unzoned = int(bare.sum())
-    report.all_unzoned = 0 < report.unzoned == at.count()
-    if not report.unzoned:
-        return at
-    if zone is None and not report.all_unzoned:
-        problem = "some times name no zone; these are taken as UTC"
-        fault = Fault(None, rows.names["time"], None, problem, "no-zone")
-        report.notice_fault(fault, report.unzoned)
-    if zone in (None, "UTC"):
-        return at
+    column = rows.names.get("time", "time")
+    if rows.is_whole:
+        report_bare_times(report, column, at.count())
+    if not report.unzoned or zone in (None, "UTC"):
+        return rows
     local = at if bare.all() else at.set(~bare, None)
     second = local // 1000
     skipped, repeated = time.count_unclear_times(second, zone)
@@ -99,8 +116,87 @@ def convert_to_utc(rows: Rows, report: Report) -> pl.Series:
     ):
         if count:
             problem = f"some times are in an hour that the clocks of {zone} {fate}"
-            report.notice_fault(Fault(None, rows.names["time"], None, problem, code), count)
-    return (time.zone_to_utc(second, zone) * 1000 + local % 1000).fill_null(at)
+            report.notice_fault(Fault(None, column, None, problem, code), count)
+    moved = time.zone_to_utc(second, zone) * 1000 + local % 1000
+    return replace(rows, frame=rows.frame.with_columns(_at=moved.fill_null(at)))
+
+
+def report_falls(points: pl.DataFrame, runs: pl.DataFrame, report: Report) -> bool:
+    """Report times that fall within the consecutive rows of a user; return whether there are some.
+
+    Parameters
+    ----------
+    runs
+        Consecutive rows of one user: ``value``, and how many there are, ``len``.
+    """
+    at, row = points["at"].to_numpy(), points["row"].to_numpy()
+    falls = at[1:] < at[:-1]
+    if falls.any():  # from one user to the next they may
+        falls[np.cumsum(runs["len"].to_numpy())[:-1].astype(np.int64) - 1] = False
+    where = np.flatnonzero(falls)
+    if not len(where):
+        return False
+    pair = slice(where[0], where[0] + 2)
+    report_unsorted_times(report.path, at[pair], row[pair], report, report.header_lines)
+    report.notice("unsorted", len(where) - 1)
+    return True
+
+
+def assemble_points(frame: pl.DataFrame, first_user: int = 0, outside: pl.Series | None = None) -> GpsTraces:
+    """Make traces of points that are sorted by user and time.
+
+    Parameters
+    ----------
+    first_user
+        How many users of the table come before those of the points.
+    outside
+        Further users of the table, who have no points.
+    """
+    users = frame.select(pl.col("user").rle()).unnest("user")
+    lengths = users["len"].to_numpy().astype(np.int64)
+    trajectory, ids = None, None
+    if "trajectory" in frame.columns:
+        trajectory, ids = _number_trajectories(frame["trajectory"], lengths)
+    traces = GpsTraces.of_checked(
+        user_ids=convert_ids_to_array(users["value"]),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        time_ms=frame["at"].to_numpy(),
+        latitude=frame["lat"].to_numpy(),
+        longitude=frame["lon"].to_numpy(),
+        trajectory=trajectory,
+        trajectory_ids=ids,
+    )
+    if ids is None:
+        # Without names a user's points are one trajectory, numbered among those of all users.
+        ids = traces.trajectory_ids + first_user
+        if outside is not None and len(outside) and outside.dtype == users.schema["value"]:
+            ids = ids + outside.search_sorted(users["value"]).to_numpy()
+    return traces.with_trajectory_ids(ids)
+
+
+def _number_trajectories(
+    name: pl.Series, lengths: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Number the trajectories by user and first point; recordings mostly follow each other."""
+    fresh = name.ne_missing(name.shift()).to_numpy().copy()
+    begins = np.cumsum(lengths)[:-1]
+    fresh[begins] = True
+    starts = np.flatnonzero(fresh)
+    names = name.gather(starts)
+    owner = np.searchsorted(begins, starts, side="right")
+    if pl.DataFrame({"user": owner, "name": names}).is_unique().all():
+        return np.cumsum(fresh, dtype=np.int32) - np.int32(1), convert_ids_to_array(names)
+    number, known = number_ids(name)
+    index, ids = number_trajectories(np.repeat(np.arange(len(lengths)), lengths), number)
+    return index, known[ids]
+
+
+def report_bare_times(report: Report, column: str, timed: int) -> None:
+    """Report times of a file that name no zone, of all that can be read, unless none names one."""
+    report.all_unzoned = 0 < report.unzoned == timed
+    if report.unzoned and report.timezone is None and not report.all_unzoned:
+        problem = "some times name no zone; these are taken as UTC"
+        report.notice_fault(Fault(None, column, None, problem, "no-zone"), report.unzoned)
 
 
 # GPS points as events: at the cells of a grid, at the instants of a clock.
@@ -196,8 +292,6 @@ def read(
     sample
         Read some people alone, drawn at random.
     """
-    from tracearena.io.tables import read_role_rows
-
     report = Report(str(path), "points", strict=strict, timezone=timezone)
     return Reading(
         build_gps_traces(read_role_rows(path, report, POINTS, layout, sample), report, layout), report
@@ -206,8 +300,6 @@ def read(
 
 def write(traces: GpsTraces, path: str | PathLike[str]) -> None:
     """Write the points as CSV (``.csv``, ``.csv.gz``) or Parquet (``.parquet``)."""
-    import polars as pl
-
     frame = traces.to_frame()
     with replacing(path) as out:
         if Path(path).suffix == ".parquet":

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.io.fields import times
@@ -21,8 +23,10 @@ from tracearena.io.fields.columns import (
     LONGEST_ID,
     MAPS,
     NUL,
+    POINTS,
     convert_ids,
     is_utc_name,
+    number_ids,
     simplify_name,
 )
 from tracearena.io.fields.degrees import (
@@ -33,9 +37,11 @@ from tracearena.io.fields.degrees import (
 )
 from tracearena.io.options import AS_NAMED, Choices, Layout
 from tracearena.io.report import DropRule, Report
+from tracearena.io.tables import select_by_role
 from tracearena.traces import Places
 from tracearena.traces import time as zones
 from tracearena.traces.clock import DAY_S
+from tracearena.traces.row_table import arrange_rows
 from tracearena.traces.time import (
     AS_WRITTEN,
     BY_OFFSETS,
@@ -44,6 +50,7 @@ from tracearena.traces.time import (
     LocalTime,
     build_chosen_local_time,
     guess_local_time,
+    merge_zone_cells,
 )
 
 _DECIMAL_COMMA = re.compile(r"-?\d{1,3},\d+")
@@ -52,6 +59,9 @@ _LOCAL = (
     "x and y beside times that count from the start of a record: metres and seconds of a map of its own look "
     "like this, and nothing says that these are degrees"
 )
+NO_POINT = ("holds no point", "no-points")
+NO_EVENT = ("holds no rows", "empty")
+"""What is said of a table without points or events, and the code of that fault."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +80,15 @@ class Rows:
         Whether the times are numbers of instants.
     time_format
         How times are written, where that was said.
+    is_whole
+        Whether these are all rows of the file, so that it can be judged by them.
     """
 
     frame: pl.DataFrame
     names: Mapping[str, str]
     are_instants: bool
     time_format: str | None = None
+    is_whole: bool = True
 
     def rule(self, reason: str, bad: pl.Expr, role: str, allowed: str = "") -> DropRule:
         """Return the rule that drops rows for what stands in the column of a role."""
@@ -92,8 +105,12 @@ class Rows:
                 long = pl.col(role).str.len_chars() > LONGEST_ID
                 rules.append(self.rule("overlong id", long, role, f"at most {LONGEST_ID} letters"))
         for role in ("user", "venue", "trajectory"):
-            if self.frame.schema.get(role) == pl.String:
-                # Arrays of text end at it, so that two ids would be one.
+            ids = self.frame.get_column(role, default=None)
+            if ids is None or ids.dtype != pl.String:
+                continue
+            # Arrays of text end at it, so that two ids would be one; each run of one id is looked at once.
+            runs = ids.filter(ids.ne_missing(ids.shift()))
+            if runs.str.contains(NUL, literal=True).any():
                 nul = pl.col(role).str.contains(NUL, literal=True)
                 rules.append(self.rule("id with a NUL", nul, role, "ids must be letters without U+0000"))
         return rules
@@ -126,6 +143,21 @@ class Rows:
         return "; decimal commas are read with --decimal , (decimal=',')" if has_comma else ""
 
 
+def parse_table_rows(
+    raw: pl.DataFrame,
+    report: Report,
+    wanted: Sequence[str],
+    layout: Layout = AS_NAMED,
+    first_times: pl.Series | None = None,
+) -> Rows:
+    """Read rows under any of the known names, of points in milliseconds and of events in seconds."""
+    given, names = select_by_role(raw, report, wanted, layout)
+    report.rows = report.rows or given.height
+    report.refuse_if_nothing_is_left(given.height, *(NO_POINT if wanted == POINTS else NO_EVENT))
+    unit: times.Unit = "ms" if wanted == POINTS else "s"
+    return parse_rows(given, report, unit=unit, layout=layout, names=names, first_times=first_times)
+
+
 def parse_rows(
     raw: pl.DataFrame,
     report: Report,
@@ -156,10 +188,12 @@ def parse_rows(
                 column = column.str.replace(",", ".", literal=True) if layout.decimal == "," else column
             strict = column.dtype != pl.String
             parsed[f"_{role}"] = column.cast(pl.Float64, strict=strict).fill_nan(None)
-    rows = Rows(raw.with_columns(**parsed), called, read.are_instants, layout.time_format)
+    rows = Rows(
+        raw.with_columns(**parsed), called, read.are_instants, layout.time_format, first_times is None
+    )
     if "lat" in raw.columns:
         found = _check_degrees(rows, report, layout)
-        if first_times is None:
+        if rows.is_whole:
             found.refuse()
         report.doubts += found
     return rows
@@ -168,10 +202,25 @@ def parse_rows(
 def drop_bad_rows(rows: Rows, report: Report, rules: list[DropRule]) -> pl.DataFrame:
     """Return the rows that break no rule; a file of which no time or nothing else is read is refused."""
     kept = report.sift(rows.frame, rules)
-    refuse_unread_times(report, rows.names.get("time", "time"), rows.time_format)
-    report.refuse_if_nothing_is_left(kept.height)
-    report.user_order = kept["user"].unique(maintain_order=True)
+    if rows.is_whole:
+        refuse_unread_times(report, rows.names.get("time", "time"), rows.time_format)
+        report.refuse_if_nothing_is_left(kept.height)
+        report.user_order = kept["user"].unique(maintain_order=True)
     return kept
+
+
+def sort_rows(frame: pl.DataFrame, order: Sequence[str | pl.Expr]) -> pl.DataFrame:
+    """Return rows sorted by user and then by whole numbers, equal ones as they stand."""
+    users, *numbers = frame.select(*order)
+    tied = pl.repeat(True, max(frame.height - 1, 0), eager=True)
+    for key in (users, *numbers):
+        above, below = key.head(len(tied)), key.slice(1)
+        if (tied & (below < above)).any():
+            index, _ = number_ids(users)
+            by_rank: pl.DataFrame = frame[arrange_rows(index, [one.to_numpy() for one in numbers]).order]
+            return by_rank
+        tied &= below == above
+    return frame  # large data is mostly sorted already
 
 
 def refuse_unread_times(report: Report, column: str, time_format: str | None) -> None:
@@ -225,11 +274,11 @@ class CheckIns:
     Attributes
     ----------
     frame
-        Columns ``row``; ``user`` (whole numbers or text); ``utc`` and ``local``, seconds since
-        1970, or else ``instant``, a number; ``lat`` and ``lon`` in degrees, ``venue``,
+        Columns ``row``; ``user`` (whole numbers or text); ``at`` and ``local``, seconds since 1970 of UTC
+        and of local time, or ``at`` alone, numbers of instants; ``lat`` and ``lon`` in degrees, ``venue``,
         ``category``, each where the file has it.
     times_are_local
-        Whether the file names no zone, so that ``utc`` is known only if a time zone was chosen.
+        Whether the file names no zone, so that UTC is known only if a time zone was chosen.
     zone
         The zone whose local time it probably is.
     """
@@ -241,32 +290,18 @@ class CheckIns:
     @property
     def are_numbered(self) -> bool:
         """Whether instants are numbers without a date."""
-        return "instant" in self.frame.columns
+        return "local" not in self.frame.columns
 
 
-def parse_check_ins(
-    raw: pl.DataFrame,
-    report: Report,
-    choices: Choices,
-    places: Places | None = None,
-    *,
-    layout: Layout = AS_NAMED,
-    names: Mapping[str, str] | None = None,
-) -> CheckIns:
-    """Turn columns as they stand in a file into check-ins, dropping and counting what is wrong.
+def parse_check_ins(rows: Rows, report: Report, choices: Choices, places: Places | None = None) -> CheckIns:
+    """Turn all rows of a file into check-ins, dropping and counting what is wrong.
 
     Parameters
     ----------
-    raw
-        Columns ``row``, ``user``, ``time``, and of ``lat``, ``lon``, ``venue``, ``category``,
-        ``offset_min`` those that the file has, of any type.
     places
         Where events can be, if that is known. All files of a data set have the same, so that the
         zone is guessed from them and not from the events of one file.
-    layout, names
-        How numbers and times are written, and what the file calls its columns.
     """
-    rows = parse_rows(raw, report, unit="s", layout=layout, names=names)
 
     def guess() -> LocalTime:
         if places is not None:
@@ -277,18 +312,15 @@ def parse_check_ins(
         return guess_local_time(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy(), "events")
 
     hours = choose_time_conversion(
-        ZoneEvidence.of(rows),
+        ZoneEvidence.of(rows.frame["_at"], rows.frame["_offset"]),
         choices,
         report.path,
         are_instants=rows.are_instants,
-        has_offsets="offset_min" in raw.columns,
+        has_offsets="offset_min" in rows.frame.columns,
         guess=guess,
     )
-    timed, rules = add_local_times(rows, hours, report)
     report.clock = hours.clock
-    return CheckIns(
-        rename_check_in_columns(drop_bad_rows(timed, report, rules), hours), hours.are_local, hours.zone
-    )
+    return CheckIns(select_check_ins(rows, hours, report), hours.are_local, hours.zone)
 
 
 @dataclass(frozen=True)
@@ -301,21 +333,27 @@ class ZoneEvidence:
         How many times can be read, and how many of them name no zone.
     has_offset
         Whether one names another zone than UTC.
+    cells
+        Where the rows are (`count_zone_cells`), if they were asked.
     """
 
     times: int
     bare: int
     has_offset: bool
+    cells: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 4)))
 
     @classmethod
-    def of(cls, rows: Rows) -> ZoneEvidence:
-        """Look at the times of rows."""
-        known = rows.frame["_offset"].filter(rows.frame["_at"].is_not_null())
+    def of(cls, at: pl.Series, offset_s: pl.Series) -> ZoneEvidence:
+        """Look at times, and at how far from UTC they say that they are."""
+        known = offset_s.filter(at.is_not_null())
         return cls(len(known), known.null_count(), bool((known != 0).any()))
 
     def __add__(self, other: ZoneEvidence) -> ZoneEvidence:
         return ZoneEvidence(
-            self.times + other.times, self.bare + other.bare, self.has_offset or other.has_offset
+            self.times + other.times,
+            self.bare + other.bare,
+            self.has_offset or other.has_offset,
+            merge_zone_cells(self.cells, other.cells),
         )
 
     @property
@@ -387,9 +425,10 @@ def choose_time_conversion(
     return TimeConversion("zone", clock, False, latest, clock.zone)
 
 
-def add_local_times(rows: Rows, hours: TimeConversion, report: Report) -> tuple[Rows, list[DropRule]]:
-    """Return rows with ``_utc`` and ``_local``, seconds since 1970, and the rules that they must keep."""
+def select_check_ins(rows: Rows, hours: TimeConversion, report: Report) -> pl.DataFrame:
+    """Return the rows that can be used under the names of check-ins; the others are reported."""
     local, utc = _compute_local_and_utc(rows, hours, report)
+    rows = replace(rows, frame=rows.frame.with_columns(_utc=utc, _local=local))
     rules = [*rows.who(), *rows.when()]
     if rows.are_instants:
         rules += [
@@ -404,10 +443,18 @@ def add_local_times(rows: Rows, hours: TimeConversion, report: Report) -> tuple[
         bad = pl.col("offset_min").is_not_null() & ~(minutes.abs() <= _FARTHEST_OFFSET_MIN).fill_null(False)
         rules.append(DropRule(reason="implausible offset from UTC", bad=bad, column="offset_min"))
     rules += rows.where()
-    if "lat" in rows.frame.columns:
+    if "_lat" in rows.frame.columns:
         nowhere = (pl.col("_lat") == 0) & (pl.col("_lon") == 0)
         rules.append(rows.rule("coordinates 0, 0", nowhere, "lat"))
-    return replace(rows, frame=rows.frame.with_columns(_utc=utc, _local=local)), rules
+    frame = drop_bad_rows(rows, report, rules)
+    kept = {"row": "row", "user": "user", "_utc": "at", "_local": "local", "_lat": "lat", "_lon": "lon"}
+    kept |= {"venue": "venue", "category": "category"}
+    if hours.way == "numbers":
+        del kept["_local"]
+    made = frame.select(pl.col(old).alias(new) for old, new in kept.items() if old in frame.columns)
+    if "category" in made.columns:
+        made = made.with_columns(pl.col("category").cast(pl.String).str.slice(0, LONGEST_ID))
+    return made
 
 
 def _compute_local_and_utc(rows: Rows, hours: TimeConversion, report: Report) -> tuple[pl.Series, pl.Series]:
@@ -439,19 +486,3 @@ def _compute_local_and_utc(rows: Rows, hours: TimeConversion, report: Report) ->
         parts.select(pl.when("bare").then("as_is").otherwise("zoned")).to_series(),
         parts.select(pl.when("bare").then("placed").otherwise("as_is")).to_series(),
     )
-
-
-def rename_check_in_columns(frame: pl.DataFrame, hours: TimeConversion) -> pl.DataFrame:
-    """Return what was read of rows under the names of check-ins."""
-    columns = [pl.col("row"), pl.col("user")]
-    if hours.way == "numbers":
-        columns.append(pl.col("_utc").alias("instant"))
-    else:
-        columns += [pl.col("_utc").alias("utc"), pl.col("_local").alias("local")]
-    if "_lat" in frame.columns:
-        columns += [pl.col("_lat").alias("lat"), pl.col("_lon").alias("lon")]
-    if "venue" in frame.columns:
-        columns.append(pl.col("venue"))
-    if "category" in frame.columns:
-        columns.append(pl.col("category").cast(pl.String).str.slice(0, LONGEST_ID))
-    return frame.select(columns)

@@ -61,7 +61,6 @@ _EXPECTED = {
 }
 _WIDE = ("UInt64", "Int128", "UInt128")
 UNDELIMITED = ("columns", "decimal", "time_format", "one_user")
-_SHOWN = 12
 
 
 def read_role_rows(
@@ -80,11 +79,8 @@ def read_role_rows(
     layout.require_roles(wanted, path)
 
     def chosen(names: list[str]) -> list[str]:
-        layout.require_columns(names, path)
-        found = layout.roles(names, wanted)
+        found = find_table_roles(path, names, wanted, layout)
         report_rival_columns(names, found, report, layout)
-        if not has_enough_columns(found):
-            return names[:_SHOWN]
         return [column for column in found.values() if column != ONE_USER]
 
     if layout.one_user is not None:
@@ -98,7 +94,6 @@ def read_role_rows(
             raise FileError.whole(path, "has a header and no rows", "empty")
         frame = table.read(rest)
         report.rows = frame.height
-        report_rival_columns(table.names, table.found, report, layout)
         good = table.drop_short_rows(frame, report, ROW)
         report.refuse_if_nothing_is_left(good.height)
         return good
@@ -124,10 +119,7 @@ def select_by_role(
     """
     columns = [name for name in raw.columns if name != ROW]
     layout.require_roles(wanted, report.path)
-    layout.require_columns(columns, report.path)
-    found = layout.roles(columns, wanted)
-    if not has_enough_columns(found):
-        raise FileError(report.path, build_missing_faults(columns, found, wanted, layout.header))
+    found = find_table_roles(report.path, columns, wanted, layout)
     if not {"lat", "lon"} <= set(found):
         found = {role: column for role, column in found.items() if role not in ("lat", "lon")}
     report_rival_columns(columns, found, report, layout)
@@ -141,6 +133,17 @@ def select_by_role(
     _join_date_and_time(given, report.path, layout)
     names = {role: series.name for role, series in given.items() if role in found}
     return pl.DataFrame({"row": find_row_numbers(raw), **given}), names
+
+
+def find_table_roles(
+    path: str | PathLike[str], names: list[str], wanted: Sequence[str], layout: Layout
+) -> dict[str, str]:
+    """Return which column has which role; refuse a table without all that are needed."""
+    layout.require_columns(names, path)
+    found = layout.roles(names, wanted)
+    if not has_enough_columns(found):
+        raise FileError(path, build_missing_faults(names, found, wanted, layout.header))
+    return found
 
 
 def _join_date_and_time(given: dict[str, pl.Series], path: str, layout: Layout) -> None:
@@ -348,10 +351,8 @@ class TextTable:
         header, rest = split_header(data)
         names, delimiter = split_header_fields(header, layout)
         require_columns(path, len(names))
-        layout.require_columns(names, path)
-        found = layout.roles(names, wanted)
-        if not has_enough_columns(found):
-            raise FileError(path, build_missing_faults(names, found, wanted, layout.header))
+        found = find_table_roles(path, names, wanted, layout)
+        report_rival_columns(names, found, report, layout)
         if not layout.header:
             rest, report.header_lines = data, 0
         numbers = [

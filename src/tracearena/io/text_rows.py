@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import polars as pl
 
@@ -20,10 +21,10 @@ from tracearena.io.tables import (
     count_odd_letters,
     from_windows_1252,
     is_utf8,
-    report_rival_columns,
     require_text,
 )
 
+S = TypeVar("S")
 _QUOTE = b'"'
 _PACKED_TO = 4
 """How many times smaller text is when it is packed, at least: a guess that only tells large from small."""
@@ -104,6 +105,25 @@ class WrongReadMode(Exception):
         self.manner = manner
 
 
+def read_in_right_mode(
+    path: Path, format: str, work: Callable[[Report, TextReadMode], S]
+) -> tuple[S, Report]:
+    """Return what some work makes of a file, again in another manner where that turns out to be needed.
+
+    Parameters
+    ----------
+    work
+        Is given an empty report, which is returned too, and the manner.
+    """
+    manner = TextReadMode()
+    while True:
+        report = Report(str(path), format)
+        try:
+            return work(report, manner), report
+        except WrongReadMode as other:
+            manner = other.manner
+
+
 def iterate_rows(
     text: TextSource, wanted: tuple[str, ...], lost: Report, size: int, manner: TextReadMode
 ) -> Iterator[tuple[pl.DataFrame, TextTable, int]]:
@@ -124,7 +144,6 @@ def iterate_rows(
         data = from_windows_1252(piece) if manner.is_windows_1252 else piece
         if table is None:
             table, data = TextTable.read_header(text.path, data, lost, wanted, text.layout)
-            report_rival_columns(table.names, table.found, lost, text.layout)
         is_blank = is_blank and not data.strip()
         frame = table.read(data, as_text=manner.numbers_are_text)
         if not manner.numbers_are_text and any(frame.schema[name] == pl.String for name in table.numbers):

@@ -210,6 +210,32 @@ def test_a_row_that_cannot_be_used_is_named_with_its_file(
     ]
 
 
+def test_bad_rows_of_text_are_named_as_by_reading_all(tmp_path: Path) -> None:
+    rows = frame_of("file").select("user_id", "time", "place", "lat", "lng").write_csv().splitlines()
+    user, _, place, lat, lng = rows[1].split(",")
+    for number, bad in {
+        17: f"{user},1999-01-01T00:00:00,{place},95.0,{lng}",  # broken twice: the first rule counts it
+        901: f"{user},soon,{place},{lat},{lng}",
+        1500: f"{user},2024-01-01T00:00:00,,{lat},{lng}",
+        1501: f"{user},2024-01-01T00:00:00,{place},north,{lng}",
+        1502: f"{user},2024-01-01T00:00:00,{place}",
+    }.items():
+        rows[number] = bad
+    path = tmp_path / "events.csv"
+    path.write_text("\n".join([*rows, ""]))
+    expected = read(path).as_events()
+    table, found = streamed(path, "csv", tmp_path, chunk=200)
+    assert len(table.chunks) > 5
+    assert found.report.to_dict() == {**expected.report.to_dict(), "noticed": found.report.noticed}
+    assert set(found.report.dropped) == {
+        "implausible date", "unparsable time", "no place", "bad latitude", "missing fields"
+    }  # fmt: skip
+    assert found.report.examples_of("implausible date")[0].fault.value == "1999-01-01T00:00:00"
+    for one in table.portions:
+        own = expected.traces.take_users(slice(one.first_user, one.stop_user))
+        assert table.traces(one.number) == own
+
+
 def test_a_part_of_other_columns_and_a_table_without_a_usable_row_are_refused(tmp_path: Path) -> None:
     path = laid_out(tmp_path, "parts")
     frame_of("file").drop("place").head(5).write_parquet(path / "part-999.parquet")

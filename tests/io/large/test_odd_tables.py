@@ -57,6 +57,17 @@ def test_a_missing_trajectory_among_numbers_is_a_number_too(tmp_path: Path) -> N
     assert table.traces(0) == points.read(tmp_path / "p.parquet").traces
 
 
+def test_a_missing_trajectory_is_text_where_other_users_have_names(tmp_path: Path) -> None:
+    some(4, user_id=[1, 1, 2, 2], traj=["a", "a", "1", None]).write_parquet(tmp_path / "p.parquet")
+    with use(chunk_rows=2):
+        table, _ = large.open_point_chunks(tmp_path / "p.parquet", tmp_path)
+    expected = points.read(tmp_path / "p.parquet").traces
+    assert [table.traces(one.number) for one in table.portions] == [
+        expected.take_users([0]),
+        expected.take_users([1]),
+    ]
+
+
 def test_an_id_whose_rows_are_all_bad_still_makes_ids_text(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     some(1, user_id=["x"], lat=[99.0]).write_parquet(tmp_path / "in" / "a.parquet")

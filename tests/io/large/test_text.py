@@ -104,14 +104,16 @@ def test_a_file_of_windows_and_one_with_a_few_broken_letters(tmp_path: Path) -> 
         ([row.replace(",", "|") for row in lines()], HEADER.replace(",", "|"), AS_NAMED),
         ([row.partition(",")[2] for row in lines()], HEADER.partition(",")[2], Layout(one_user="me")),
         ([row.replace("Z,", ",") for row in lines()], HEADER, AS_NAMED),
+        ([row.replace("Z,", "," if number % 3 else "Z,") for number, row in enumerate(lines())], HEADER,
+         AS_NAMED),
         ([line for row in lines() for line in ("", row)], HEADER, AS_NAMED),
         ([f'"a\n""{row[0]}"{row[1:]}' for row in lines()], HEADER, AS_NAMED),
         ([f"0{row}" if row_number > 750 else row for row_number, row in enumerate(lines())], HEADER,
          AS_NAMED),
         ([f"{row}\r" for row in lines()], f"\ufeff{HEADER}\r", AS_NAMED),
     ],
-    ids=["no header", "decimal commas", "bars", "one user", "no zone", "blank lines", "line ends in quotes",
-         "text ids later", "Windows"],
+    ids=["no header", "decimal commas", "bars", "one user", "no zone", "some zones", "blank lines",
+         "line ends in quotes", "text ids later", "Windows"],
 )  # fmt: skip
 def test_tables_of_every_layout_are_what_they_are_as_a_whole(
     rows: list[str], header: str, layout: Layout, tmp_path: Path

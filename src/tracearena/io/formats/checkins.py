@@ -24,17 +24,16 @@ from tracearena.files.atomic import replacing_all
 from tracearena.files.io import replacing, replacing_folder
 from tracearena.io import pwscup
 from tracearena.io.discretisation import build_traces
-from tracearena.io.fields.columns import convert_ids
+from tracearena.io.fields.columns import EVENTS, convert_ids
 from tracearena.io.options import AS_NAMED, Choices, Layout
 from tracearena.io.report import DropRule, Reading, Report
-from tracearena.io.rows import CheckIns, parse_check_ins
+from tracearena.io.rows import CheckIns, parse_check_ins, parse_rows, parse_table_rows
 from tracearena.io.tables import (
     is_parquet,
     read_headless,
     read_role_rows,
     read_rows,
     read_utf8_bytes,
-    select_by_role,
     split_header,
     write_tabs,
 )
@@ -85,7 +84,8 @@ def read_foursquare(
     rule = DropRule(reason="not in the file of venues", bad=pl.col("lat").is_null(), column="venue")
     raw = report.sift(raw, [rule])
     report.refuse_if_nothing_is_left(raw.height)
-    return Reading(build_traces(parse_check_ins(raw, report, chosen), report, chosen), report)
+    events = parse_check_ins(parse_rows(raw, report, unit="s"), report, chosen)
+    return Reading(build_traces(events, report, chosen), report)
 
 
 def write_foursquare(
@@ -140,9 +140,8 @@ def read_gowalla(
     chosen = choices or Choices()
     report = Report(str(path), "gowalla", header_lines=0)
     raw = read_headless(path, GOWALLA_COLUMNS, GOWALLA_COLUMNS[:4], report)
-    return Reading(
-        build_traces(parse_check_ins(raw, report, chosen, places), report, chosen, places=places), report
-    )
+    events = parse_check_ins(parse_rows(raw, report, unit="s"), report, chosen, places)
+    return Reading(build_traces(events, report, chosen, places=places), report)
 
 
 def write_gowalla(traces: Traces, path: str | PathLike[str]) -> None:
@@ -171,7 +170,8 @@ def read_tsmc(
     chosen = choices or Choices()
     report = Report(str(path), "tsmc", header_lines=0)
     raw = read_headless(path, TSMC_COLUMNS, ("user", "venue", "lat", "lon", "offset_min", "time"), report)
-    return Reading(build_traces(parse_check_ins(raw, report, chosen), report, chosen, places=places), report)
+    events = parse_check_ins(parse_rows(raw, report, unit="s"), report, chosen)
+    return Reading(build_traces(events, report, chosen, places=places), report)
 
 
 def write_tsmc(traces: Traces, path: str | PathLike[str]) -> None:
@@ -217,22 +217,8 @@ def build_table_events(
     layout: Layout = AS_NAMED,
 ) -> Reading[Traces]:
     """Make traces of rows."""
-    checkins = build_table_check_ins(raw, report, choices, places, layout)
-    return Reading(build_traces(checkins, report, choices, places=places), report)
-
-
-def build_table_check_ins(
-    raw: pl.DataFrame,
-    report: Report,
-    choices: Choices,
-    places: Places | None = None,
-    layout: Layout = AS_NAMED,
-) -> CheckIns:
-    """Turn rows under any of the known names into check-ins, without places and instants."""
-    frame, names = select_by_role(raw, report, layout=layout)
-    report.rows = report.rows or frame.height
-    report.refuse_if_nothing_is_left(frame.height)
-    return parse_check_ins(frame, report, choices, places, layout=layout, names=names)
+    events = parse_check_ins(parse_table_rows(raw, report, EVENTS, layout), report, choices, places)
+    return Reading(build_traces(events, report, choices, places=places), report)
 
 
 def write_event_table(traces: Traces, path: str | PathLike[str]) -> None:
@@ -320,7 +306,9 @@ def read_people_flow(
         checkins = _parse_raw_points(path, rest, report)
     else:
         zone = Choices(timezone=(choices or Choices()).timezone)
-        checkins = build_table_check_ins(read_role_rows(path, report), report, zone)
+        checkins = parse_check_ins(
+            parse_table_rows(read_role_rows(path, report), report, EVENTS), report, zone
+        )
         if missing := {"lat", "lon", "local"} - set(checkins.frame.columns):
             needed = "raw people flow needs a user, a time and coordinates"
             raise FileError.whole(
@@ -399,7 +387,7 @@ def clean_people_flow(checkins: CheckIns, report: Report, choices: Choices | Non
         ],
     )
     report.refuse_if_nothing_is_left(frame.height)
-    frame = frame.sort("user", "utc", maintain_order=True)
+    frame = frame.sort("user", "at", maintain_order=True)
     length = CLEANED_CLOCK.instants_per_day
     rank = pl.int_range(pl.len()).over("user")
     first = frame.with_columns(rank=rank).filter(pl.col("rank") < length)
@@ -442,4 +430,4 @@ def _parse_raw_points(path: str | PathLike[str], rows: bytes, report: Report) ->
     frame = report.sift(frame, [DropRule(reason="missing fields", bad=bad, column="row")])
     report.refuse_if_nothing_is_left(frame.height)
     user = convert_ids(frame["user_id"])
-    return CheckIns(frame.select("row", user.alias("user"), "lat", "lon", "local", utc="local"), True)
+    return CheckIns(frame.select("row", user.alias("user"), "lat", "lon", "local", at="local"), True)

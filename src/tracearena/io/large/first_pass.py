@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, reduce
 from itertools import pairwise
 from operator import add
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, fold_blocks, run_blocks
-from tracearena.errors import Fault
 from tracearena.io.discretisation import APART, APART_DEGREES, build_venue_places
 from tracearena.io.fields import times
 from tracearena.io.fields.columns import convert_ids_to_array, is_utc_name
 from tracearena.io.fields.coordinates import report_unsorted_times
-from tracearena.io.large.sources import FORMAT, EventFiles, PointFiles, parse_event_rows
+from tracearena.io.large.sources import FORMAT, EventFiles, PointFiles
 from tracearena.io.large.table_files import RowChunk, TableFiles
-from tracearena.io.options import HOUR_S, Choices, Extent
+from tracearena.io.options import Choices, Extent
+from tracearena.io.points import report_bare_times, report_falls
 from tracearena.io.report import Report
-from tracearena.io.rows import TimeConversion, ZoneEvidence, choose_time_conversion, refuse_unread_times
+from tracearena.io.rows import (
+    NO_EVENT,
+    NO_POINT,
+    TimeConversion,
+    ZoneEvidence,
+    choose_time_conversion,
+    refuse_unread_times,
+)
 from tracearena.traces import Clock, Places
 from tracearena.traces.time import (
     UNKNOWN,
@@ -33,13 +40,9 @@ from tracearena.traces.time import (
     count_zone_cells,
     find_zone_of_cells,
     guess_local_time,
-    merge_zone_cells,
 )
 
 _MERGE_ROWS = 1 << 20
-_NO_ZONE = "no zone"
-NO_POINT = ("holds no point", "no-points")
-"""What is said of a table without points, and the code of that fault."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,21 @@ class FirstPass:
 
 @dataclass
 class PointChunkSummary:
-    """What one chunk holds."""
+    """What one chunk holds.
+
+    Attributes
+    ----------
+    ends
+        User, time and row of its first and last point; None of events.
+    kinds
+        Types of the ids of users, and of trajectories or places.
+    timed
+        Rows whose times can be read.
+    outside
+        Who has points outside the bounds.
+    venues
+        Its places, by the first event at each; None where places are known already.
+    """
 
     users: pl.DataFrame | None
     kept: int
@@ -107,6 +124,10 @@ class PointChunkSummary:
     timed: int
     report: Report
     outside: pl.Series | None = field(default=None, kw_only=True)
+    venues: pl.DataFrame | None = field(default=None, kw_only=True)
+
+
+Seen = TypeVar("Seen", bound=PointChunkSummary)
 
 
 @dataclass
@@ -123,11 +144,6 @@ class RowCollector(ABC):
             self.rows += frame.height
         if self.rows > _MERGE_ROWS and self.rows > self.waiting[0].height:
             self.waiting, self.rows = [self.merge_rows()], 0
-
-    def join(self, other: RowCollector) -> None:
-        """Add what others have gathered."""
-        self.waiting += other.waiting
-        self.rows += other.rows
 
     def _parts(self, column: str, are_text: bool) -> pl.DataFrame:
         """Return all that was put in; numbers are text where some ids are."""
@@ -153,15 +169,43 @@ class UserCountCollector(RowCollector):
         return self._parts("user", are_text).group_by("user").agg(pl.col("len").sum()).sort("user")
 
 
+class VenueCollector(RowCollector):
+    """The places of the events, with the position of the first event at each and the reach of all."""
+
+    def take(self, block: Sequence[PointChunkSummary]) -> None:
+        """Take the places out of what was seen."""
+        for seen in block:
+            self.put(seen.venues)
+            seen.venues = None
+
+    def merge_rows(self, are_text: bool = False) -> pl.DataFrame:
+        """Return the places by id."""
+        rows = self._parts("venue", are_text).sort("first")
+        kept = [name for name in ("first", "lat", "lon", "category") if name in rows.columns]
+        ends = [pl.col("south", "west").min(), pl.col("north", "east").max()]
+        return rows.group_by("venue").agg(pl.col(kept).first(), *ends).sort("venue")
+
+
+def scan_chunks(
+    summarise: Callable[[int], Seen], chunks: int
+) -> tuple[list[Seen], UserCountCollector, VenueCollector]:
+    """Look at all chunks once, by their numbers, here or in a cluster; users and places are taken out."""
+    counts, venues = UserCountCollector(), VenueCollector()
+
+    def work(block: int, first: int, stop: int) -> list[Seen]:
+        return [summarise(number) for number in range(first, stop)]
+
+    def finished(block: int, seen: list[Seen]) -> None:
+        counts.take(block, seen)
+        venues.take(seen)
+
+    blocks = run_blocks(work, block_ranges(chunks, 1), anywhere=True, report=True, finished=finished)
+    return [one for block in blocks for one in block], counts, venues
+
+
 def scan_point_table(files: PointFiles, report: Report, chunks: list[RowChunk]) -> FirstPass:
     """Look at all rows once; `report` is told what was found."""
-    counts = UserCountCollector()
-
-    def work(block: int, first: int, stop: int) -> list[PointChunkSummary]:
-        return [summarise_point_chunk(*files.points(chunk)) for chunk in chunks[first:stop]]
-
-    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=counts.take)
-    seen = [one for block in blocks for one in block]
+    seen, counts, _ = scan_chunks(lambda n: _summarise_point_chunk(*files.points(chunks[n])), len(chunks))
     return build_first_pass(seen, counts, report, files.table.roles["time"], files.table.layout.time_format)
 
 
@@ -188,10 +232,7 @@ def build_first_pass(
         report.rows += one.report.rows
         report.unzoned += one.report.unzoned
         timed += one.timed
-    report.all_unzoned = 0 < report.unzoned == timed
-    if report.unzoned and report.timezone is None and not report.all_unzoned:
-        problem = "some times name no zone; these are taken as UTC"
-        report.notice_fault(Fault(None, "time", None, problem, "no-zone"), report.unzoned)
+    report_bare_times(report, times, timed)
     report.doubts.refuse()
     refuse_unread_times(report, times, time_format)
     report.refuse_if_nothing_is_left(sum(one.kept for one in seen), *nothing)
@@ -212,17 +253,10 @@ def build_first_pass(
     )
 
 
-def summarise_point_chunk(
+def _summarise_point_chunk(
     frame: pl.DataFrame, report: Report, outside: pl.Series | None = None
 ) -> PointChunkSummary:
-    """Return what the usable points of a chunk are, and the report of the others.
-
-    Parameters
-    ----------
-    outside
-        Who has points outside the bounds.
-    """
-    report.noticed.pop(_NO_ZONE, None)
+    """Return what the usable points of a chunk are, and the report of the others."""
     kind = frame.schema.get("trajectory")
     timed = report.rows - report.dropped.get("unparsable time", 0)
     if not frame.height:
@@ -231,23 +265,12 @@ def summarise_point_chunk(
         )
     runs = frame.select(pl.col("user").rle()).unnest("user")
     ids, users, rises = runs["value"], *count_user_runs(runs)
-    at, row = frame["at"].to_numpy(), frame["row"].to_numpy()
-    # Times may fall from one user to the next, not within the rows of a user.
-    falls = at[1:] < at[:-1]
-    if falls.any():
-        begins = np.cumsum(runs["len"].to_numpy())[:-1]
-        falls[begins.astype(np.int64) - 1] = False
-    where = np.flatnonzero(falls)
-    in_time = not len(where)
-    if not in_time:
-        pair = slice(where[0], where[0] + 2)
-        report_unsorted_times(report.path, at[pair], row[pair], report, report.header_lines)
-        report.notice("unsorted", len(where) - 1)
-    ends = ((ids[0], int(at[0]), int(row[0])), (ids[-1], int(at[-1]), int(row[-1])))
-    whole = bool((at % 1000 == 0).all())
-    is_sorted, kinds = rises and in_time, (ids.dtype, kind)
+    falls = report_falls(frame, runs, report)
+    at, row = frame["at"], frame["row"]
+    ends = ((ids[0], at[0], row[0]), (ids[-1], at[-1], row[-1]))
+    whole, kinds = bool((at.to_numpy() % 1000 == 0).all()), (ids.dtype, kind)
     return PointChunkSummary(
-        users, frame.height, is_sorted, ends, kinds, whole, timed, report, outside=outside
+        users, frame.height, rises and not falls, ends, kinds, whole, timed, report, outside=outside
     )
 
 
@@ -264,7 +287,7 @@ def _are_chunks_sorted(seen: Sequence[PointChunkSummary], report: Report) -> boo
     known = [(one, one.ends) for one in seen if one.ends is not None]
     if len({one.kinds[0] for one in seen}) > 1:  # numbers here, text there: ordered as text
         return False
-    is_sorted = all(one.is_sorted for one, _ in known)
+    is_sorted = all(one.is_sorted for one in seen)
     for (_, (_, (last, at, _))), (one, ((first, then, row), _)) in pairwise(known):
         if last == first and then < at:
             pair = np.array([at, then]), np.array([row - 1, row])
@@ -274,9 +297,6 @@ def _are_chunks_sorted(seen: Sequence[PointChunkSummary], report: Report) -> boo
 
 
 # The same for a table of events: who, from when to when, and at which places.
-
-NO_EVENT = ("holds no rows", "empty")
-"""What is said of a table without events, and the code of that fault."""
 
 
 @dataclass(frozen=True)
@@ -304,17 +324,6 @@ class EventFirstPass(FirstPass):
         return int(self.counts.sum())
 
 
-@dataclass(frozen=True)
-class TimeHints:
-    """What some rows say about the hours of all: the zones that times name, and where events are."""
-
-    named: ZoneEvidence
-    cells: NDArray[np.float64]
-
-    def __add__(self, other: TimeHints) -> TimeHints:
-        return TimeHints(self.named + other.named, merge_zone_cells(self.cells, other.cells))
-
-
 def find_time_conversion(
     table: TableFiles, choices: Choices, places: Places | None, chunks: Sequence[RowChunk]
 ) -> TimeConversion:
@@ -330,17 +339,15 @@ def find_time_conversion(
     roles, is_text = table.roles, table.schema[table.roles["time"]] == pl.String
 
     @cache
-    def collect_hints() -> TimeHints:
-        def work(block: int, begin: int, stop: int) -> TimeHints:
-            found = []
-            for chunk in chunks[begin:stop]:
-                rows = parse_event_rows(table, chunk, table.empty_report(chunk, FORMAT))
-                cells = np.zeros((0, 4))
-                if "_lat" in rows.frame.columns:
-                    degrees = rows.frame.select("_lat", "_lon").drop_nulls()
-                    cells = count_zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
-                found.append(TimeHints(ZoneEvidence.of(rows), cells))
-            return reduce(add, found)
+    def look_at_all_times() -> ZoneEvidence:
+        def work(block: int, begin: int, stop: int) -> ZoneEvidence:
+            frame = table.parse(chunks[begin], table.empty_report(chunks[begin], FORMAT)).frame
+            found = ZoneEvidence.of(frame["_at"], frame["_offset"])
+            if "_lat" not in frame.columns:
+                return found
+            degrees = frame.select("_lat", "_lon").drop_nulls()
+            cells = count_zone_cells(degrees["_lat"].to_numpy(), degrees["_lon"].to_numpy())
+            return replace(found, cells=cells)
 
         return fold_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True)
 
@@ -349,16 +356,14 @@ def find_time_conversion(
             return guess_local_time(places.latitude, places.longitude, "places")
         if not {"lat", "lon"} <= set(roles):
             return UNKNOWN
-        return build_guessed_local_time(find_zone_of_cells(collect_hints().cells), "events")
+        return build_guessed_local_time(find_zone_of_cells(look_at_all_times().cells), "events")
 
     if first.are_instants or not is_text or choices.timezone is not None:
-        known = first.offset_s.filter(first.at.is_not_null())
-        named = ZoneEvidence(len(known), known.null_count(), bool((known != 0).any()))
-        kind = table.schema[roles["time"]]
-        if not len(known) and isinstance(kind, pl.Datetime):  # the first rows have none, and the type tells
+        named, kind = ZoneEvidence.of(first.at, first.offset_s), table.schema[roles["time"]]
+        if not named.times and isinstance(kind, pl.Datetime):  # the first rows have none, and the type tells
             named = ZoneEvidence(1, int(kind.time_zone is None and not are_utc), False)
     else:
-        named = collect_hints().named
+        named = look_at_all_times()
     return choose_time_conversion(
         named,
         choices,
@@ -375,68 +380,26 @@ class EventChunkSummary(PointChunkSummary):
 
     Attributes
     ----------
-    venues
-        Its places, by the first event at each; None where places are known already.
     extent
         From when to when its events are.
-    rises
-        Whether the users ascend, and both local time and UTC within each.
     edges
         User, local time and UTC of its first and last event.
     """
 
-    venues: pl.DataFrame | None = None
     extent: Extent | None = None
-    rises: bool = True
     edges: tuple[tuple[Any, int, int], tuple[Any, int, int]] | None = None
-
-
-class HasVenues(Protocol):
-    """What was seen of a chunk, its places among it."""
-
-    venues: pl.DataFrame | None
-
-
-class VenueCollector(RowCollector):
-    """The places of the events, with the position of the first event at each and the reach of all."""
-
-    def take(self, block: Sequence[HasVenues]) -> None:
-        """Take the places out of what was seen."""
-        for seen in block:
-            self.put(seen.venues)
-            seen.venues = None
-
-    def merge_rows(self, are_text: bool = False) -> pl.DataFrame:
-        """Return the places by id."""
-        rows = self._parts("venue", are_text).sort("first")
-        kept = [name for name in ("first", "lat", "lon", "category") if name in rows.columns]
-        ends = [pl.col("south", "west").min(), pl.col("north", "east").max()]
-        return rows.group_by("venue").agg(pl.col(kept).first(), *ends).sort("venue")
 
 
 def scan_event_table(files: EventFiles, report: Report, chunks: list[RowChunk]) -> EventFirstPass:
     """Look at all rows once; `report` is told what was found."""
-    counts, venues = UserCountCollector(), VenueCollector()
-    is_numbered = files.hours.way == "numbers"
-    unit = 1 if is_numbered else files.choices.interval_s or HOUR_S
-
-    def work(block: int, first: int, stop: int) -> list[EventChunkSummary]:
-        return [
-            _summarise_event_chunk(*files.events(chunk), number, unit, files.hours.zone)
-            for number, chunk in enumerate(chunks[first:stop], start=first)
-        ]
-
-    def finished(block: int, seen: list[EventChunkSummary]) -> None:
-        counts.take(block, seen)
-        venues.take(seen)
-
-    blocks = run_blocks(work, block_ranges(len(chunks), 1), anywhere=True, report=True, finished=finished)
-    seen = [one for block in blocks for one in block]
+    seen, counts, venues = scan_chunks(
+        lambda n: _summarise_event_chunk(*files.events(chunks[n]), n, files.hours.zone), len(chunks)
+    )
     table = files.table
     found = build_first_pass(seen, counts, report, table.roles["time"], table.layout.time_format, NO_EVENT)
     report.clock = files.hours.clock
     extent = reduce(add, (one.extent for one in seen if one.extent is not None))
-    clock = extent.clock(files.choices, are_numbered=is_numbered)
+    clock = extent.clock(files.choices, are_numbered=files.hours.way == "numbers")
     places = files.places
     if places is None:
         # Each place is where its first event is; those of several positions are reported.
@@ -447,10 +410,14 @@ def scan_event_table(files: EventFiles, report: Report, chunks: list[RowChunk]) 
         )
         report.notice(APART, int(rows.select((away > APART_DEGREES).sum()).item()))
         places = build_venue_places(convert_ids_to_array(rows["venue"]), rows)
-    exactly = not is_numbered and clock.interval_s != unit
-    own = {"is_sorted": found.is_sorted and _are_events_sorted(seen, unit, exactly=exactly)}
+    # Local time and UTC must both rise: then instants do, however long they are.
+    edges = pairwise(one.edges for one in seen if one.edges is not None)
+    is_sorted = found.is_sorted and all(
+        last < first or (last == first and local <= then_local and at <= then)
+        for (_, (last, local, at)), ((first, then_local, then), _) in edges
+    )
     return EventFirstPass(
-        **vars(found) | own,
+        **vars(found) | {"is_sorted": is_sorted},
         places=places,
         clock=clock,
         extent=extent,
@@ -459,7 +426,7 @@ def scan_event_table(files: EventFiles, report: Report, chunks: list[RowChunk]) 
 
 
 def _summarise_event_chunk(
-    frame: pl.DataFrame, report: Report, number: int, unit: int, zone: str | None
+    frame: pl.DataFrame, report: Report, number: int, zone: str | None
 ) -> EventChunkSummary:
     """Return what the usable events of a chunk are, and the report of the others."""
     timed = report.rows - report.dropped.get("unparsable time", 0)
@@ -470,17 +437,13 @@ def _summarise_event_chunk(
     users, ascend = count_user_runs(runs)
     at = frame["at"].to_numpy()
     local = frame["local"].to_numpy() if "local" in frame.columns else at
-    instant = local // unit
-    within = np.ones(len(at) - 1, bool)
-    within[np.cumsum(runs["len"].to_numpy().astype(np.int64))[:-1] - 1] = False
-    falls = (instant[1:] < instant[:-1]) | ((instant[1:] == instant[:-1]) & (at[1:] < at[:-1]))
-    sinks = (local[1:] < local[:-1]) | (at[1:] < at[:-1])
+    falls = (local[1:] < local[:-1]) | (at[1:] < at[:-1])
+    falls[np.cumsum(runs["len"].to_numpy().astype(np.int64))[:-1] - 1] = False
     ids = runs["value"]
-    edges = ((ids[0], int(local[0]), int(at[0])), (ids[-1], int(local[-1]), int(at[-1])))
     return EventChunkSummary(
         users,
         frame.height,
-        ascend and not (falls & within).any(),
+        ascend and not falls.any(),
         None,
         kinds,
         True,
@@ -488,27 +451,8 @@ def _summarise_event_chunk(
         report,
         venues=None if "place" in frame.columns else collect_venues(frame, number),
         extent=Extent.of(local, frame["at"], zone),
-        rises=ascend and not (sinks & within).any(),
-        edges=edges,
+        edges=((ids[0], int(local[0]), int(at[0])), (ids[-1], int(local[-1]), int(at[-1]))),
     )
-
-
-def _are_events_sorted(seen: Sequence[EventChunkSummary], unit: int, *, exactly: bool) -> bool:
-    """Whether all chunks are sorted by user, instant and UTC, and each goes on where the one before ended.
-
-    Where instants are shorter than the unit by which they were looked at, both times must rise `exactly`.
-    """
-    if not all(one.rises if exactly else one.is_sorted for one in seen):
-        return False
-    edges = [one.edges for one in seen if one.edges is not None]
-    for (_, (last, local, at)), ((first, then_local, then), _) in pairwise(edges):
-        if last == first and exactly and (then_local < local or then < at):
-            return False
-        if (last, local // unit, at) > (first, then_local // unit, then) and not exactly:
-            return False
-        if last > first:
-            return False
-    return True
 
 
 def collect_venues(frame: pl.DataFrame, number: int) -> pl.DataFrame:

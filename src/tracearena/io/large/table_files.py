@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from tempfile import mkdtemp
 from urllib.parse import unquote
 
 import polars as pl
 
 from tracearena.errors import Fault, FileError
+from tracearena.files.atomic import name_in_errors
 from tracearena.files.io import MAX_TABLE_EXPANSION, require_columns, require_expansion
 from tracearena.io.fields.columns import (
     EVENTS,
     POINTS,
-    build_missing_faults,
     has_enough_columns,
     has_only_points,
 )
@@ -24,21 +25,22 @@ from tracearena.io.formats import released_table
 from tracearena.io.inputs import TEXT_ENDINGS, Input
 from tracearena.io.options import ONE_USER, Layout
 from tracearena.io.report import Report
+from tracearena.io.rows import NO_EVENT, NO_POINT, Rows, parse_table_rows
 from tracearena.io.tables import (
     BYTES_A_VALUE,
     ROW,
     UNDELIMITED,
     blame_parquet,
+    find_table_roles,
     is_parquet,
     list_visible_files,
     read_parquet,
     read_parquet_schema,
     report_rival_columns,
 )
-from tracearena.io.text_rows import TextSource
+from tracearena.io.text_rows import FIRST_ROWS, TextSource
 
 ROWS_PER_CHUNK = 1 << 20
-_FIRST_ROWS = 1 << 16
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -107,6 +109,16 @@ class TableFiles:
         number = pl.int_range(chunk.first + 1, chunk.first + frame.height + 1, eager=True).alias(ROW)
         return frame.with_columns(*added, number)
 
+    def parse(self, chunk: RowChunk, report: Report, roles: Sequence[str] | None = None) -> Rows:
+        """Return rows with what is read of their ids, times and coordinates, all or those of some roles.
+
+        What is wrong is told to a report of the chunk (`empty_report`).
+        """
+        columns = None
+        if roles is not None and not self.layout.columns:  # all that were named are asked for
+            columns = [self.roles[role] for role in roles if self.roles.get(role, ONE_USER) != ONE_USER]
+        return parse_table_rows(self.read(chunk, columns), report, self.wanted, self.layout, self.first_times)
+
     def empty_report(self, chunk: RowChunk, format: str) -> Report:
         """Return an empty report of the file of a chunk."""
         return Report(str(self.files[chunk.file]), format, header_lines=None)
@@ -117,17 +129,10 @@ def open_table(
     report: Report,
     wanted: tuple[str, ...],
     layout: Layout,
-    *,
-    nothing: tuple[str, str],
 ) -> TableFiles:
     """Look at the files of a table, without reading its rows; refuse those that are none.
 
     A folder holds ``.parquet`` files, also in folders below it, whose names (``uid=7``) are a column.
-
-    Parameters
-    ----------
-    nothing
-        What is said of a table without rows, and the code of that fault.
     """
     place = Path(path)
     report.header_lines = None  # rows of Parquet are no lines
@@ -139,10 +144,7 @@ def open_table(
     said = [find_partition_values(place, file) for file in files]
     every = {**read_parquet_schema(files[0]), **dict.fromkeys(said[0], pl.String())}
     require_columns(files[0], len(every))
-    layout.require_columns(list(every), files[0])
-    found = layout.roles(list(every), wanted)
-    if not has_enough_columns(found):
-        raise FileError(files[0], build_missing_faults(list(every), found, wanted, layout.header))
+    found = find_table_roles(files[0], list(every), wanted, layout)
     report_rival_columns(list(every), found, report, layout)
     schema = {name: every[name] for name in found.values() if name != ONE_USER}
     rows = []
@@ -157,14 +159,14 @@ def open_table(
                 continue
             raise FileError(file, [Fault(None, name, None, problem, "columns")])
         rows.append(count_rows(file, len(schema)))
-    times = layout.roles(list(schema), wanted)["time"]
+    times = found["time"]
     first = next((at for at, count in enumerate(rows) if count), None)
     if first is None:
-        raise FileError.whole(place, *nothing)
+        raise FileError.whole(place, *(NO_POINT if wanted == POINTS else NO_EVENT))
     if times in said[first]:
         first_times = pl.Series([said[first][times]], dtype=pl.String)
     else:
-        first_times = read_parquet(files[first], lambda _: [times], _FIRST_ROWS)[times]
+        first_times = read_parquet(files[first], lambda _: [times], FIRST_ROWS)[times]
     return TableFiles(str(place), tuple(files), tuple(rows), schema, tuple(said), layout, wanted, first_times)
 
 
@@ -196,6 +198,27 @@ def count_rows(file: Path, columns: int) -> int:
         rows = int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
     require_expansion(file, file.stat().st_size, rows * columns * BYTES_A_VALUE, MAX_TABLE_EXPANSION)
     return rows
+
+
+# Rows in a scratch folder, a file for each chunk.
+
+
+def create_folder_in(scratch: Path) -> Path:
+    """Return a new folder below another, which is made if need be: what two tables hold there stays apart."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    return Path(mkdtemp(prefix="rows-", dir=scratch))
+
+
+def write_scratch_rows(folder: Path, number: int, frame: pl.DataFrame) -> None:
+    """Write the rows of a chunk."""
+    file = folder / f"rows-{number:06}.arrow"
+    with name_in_errors(file):
+        frame.write_ipc(file, compression="uncompressed")
+
+
+def read_scratch_rows(folder: Path, number: int, first: int, stop: int) -> pl.DataFrame:
+    """Return some of the rows of a chunk."""
+    return pl.scan_ipc(folder / f"rows-{number:06}.arrow").slice(first, stop - first).collect()
 
 
 # Text files that are one table of points: a file, or those of a folder and of the folders below it.

@@ -1,253 +1,179 @@
-"""Points of text files: rewritten once, as those that can be used, to be read in any order."""
+"""Text files that are one table: read once, and rewritten to be read in any order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from tracearena.engine import current_progress
 from tracearena.errors import Fault, FileError
-from tracearena.files.atomic import name_in_errors
-from tracearena.io.fields.columns import POINTS
+from tracearena.io.fields.columns import POINTS, convert_ids
 from tracearena.io.fields.degrees import CoordinateDoubts
-from tracearena.io.large.first_pass import (
-    FirstPass,
-    PointChunkSummary,
-    UserCountCollector,
-    build_first_pass,
-    summarise_point_chunk,
-)
-from tracearena.io.large.sources import select_usable_points
-from tracearena.io.large.table_files import RowChunk, TableFiles
+from tracearena.io.large.table_files import RowChunk, TableFiles, read_scratch_rows, write_scratch_rows
 from tracearena.io.options import Layout
 from tracearena.io.report import Report
+from tracearena.io.rows import NO_POINT, Rows, parse_table_rows
 from tracearena.io.tables import ROW
 from tracearena.io.text_rows import (
     BYTES_A_ROW,
     FIRST_ROWS,
     TextReadMode,
     TextSource,
-    WrongReadMode,
     estimate_bytes,
     iterate_rows,
+    read_in_right_mode,
 )
-from tracearena.traces import Box
-from tracearena.traces.time import require_zone
 
-_EMPTY = ("empty", "no-points")
+_COPIES = {"time": "_at", "lat": "_lat", "lon": "_lon"}
+"""Columns as they stand, and what is read of them."""
 
 
 @dataclass(frozen=True)
-class TextPoints:
-    """Text files of points whose usable points are in a folder, a file for each chunk.
+class TextPart:
+    """Rows of a text file that are in a file of their own: how many, and what is known of all rows.
 
     Attributes
     ----------
-    path
-        What the user named: a file or a folder.
-    texts
-        The files, and how each is laid out.
-    folder
-        Where the usable points go.
+    path, header_lines
+        The text file, and lines above its first row.
+    rows
+        How many rows there are.
+    names, are_instants
+        What it calls the columns, and whether its times are numbers of instants.
     """
 
-    path: Path
-    texts: tuple[TextSource, ...]
-    folder: Path
-    layout: Layout
-    timezone: str | None
-    box: Box | None
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that were read."""
-        return tuple(text.path for text in self.texts)
-
-    def part(self, number: int) -> Path:
-        """Return where the points of a chunk are."""
-        return self.folder / f"text-{number:06}.arrow"
-
-    @property
-    def options(self) -> tuple[object, ...]:
-        """How it is read."""
-        return self.layout, self.timezone, self.box
-
-    def read_usable_rows(self, chunk: RowChunk) -> pl.DataFrame:
-        """Return points of a chunk: all that were rewritten can be used."""
-        rows = pl.scan_ipc(self.part(chunk.file))
-        return rows.slice(chunk.first, chunk.stop - chunk.first).collect()
-
-    def read_checked_rows(self, chunk: RowChunk, kinds: Mapping[str, Any]) -> pl.DataFrame:
-        """Return the same, whatever the types of ids."""
-        return self.read_usable_rows(chunk)
-
-
-@dataclass
-class _RewriteResult:
-    """What has become of some files: their chunks, and what was seen of each."""
-
-    chunks: list[RowChunk] = field(default_factory=list)
-    seen: list[PointChunkSummary] = field(default_factory=list)
-    counts: UserCountCollector = field(default_factory=UserCountCollector)
-    bytes: int = 0
-
-    def add(self, other: _RewriteResult) -> None:
-        """Add what has become of further files."""
-        self.chunks += other.chunks
-        self.seen += other.seen
-        self.counts.join(other.counts)
-        self.bytes += other.bytes
-
-
-def rewrite_points(files: TextPoints, report: Report, rows: int) -> tuple[list[RowChunk], FirstPass]:
-    """Read all rows once, about `rows` at a time, and write those that can be used; report the others."""
-    if files.timezone is not None:
-        require_zone(files.timezone)
-    done = _RewriteResult()
-    times = "time"
-    for text in files.texts:
-        lost = Report(str(text.path), report.format, timezone=files.timezone)
-        try:
-            manner = TextReadMode()
-            while True:
-                try:
-                    own, times = _rewrite_file(files, text, lost, rows * BYTES_A_ROW, manner, done)
-                    break
-                except WrongReadMode as other:
-                    manner = other.manner
-                    lost.dropped, lost.noticed, lost.examples = {}, {}, []
-        except FileError as error:
-            if error.faults[0].code not in _EMPTY or len(files.texts) == 1:
-                raise
-            empty = Fault(None, None, None, error.faults[0].problem, "empty-file")
-            report.notice_fault(empty, path=str(text.path))
-            continue
-        reduce(add, (one.report.doubts for one in own.seen), CoordinateDoubts()).refuse()
-        done.add(own)
-        report.header_lines = lost.header_lines
-        report.rows += lost.dropped_rows
-        report.add(lost)
-    if not done.seen:
-        report.refuse_if_nothing_is_left(0, "holds no point", "no-points")
-    return done.chunks, build_first_pass(done.seen, done.counts, report, times, files.layout.time_format)
-
-
-def _rewrite_file(
-    files: TextPoints, text: TextSource, lost: Report, size: int, manner: TextReadMode, before: _RewriteResult
-) -> tuple[_RewriteResult, str]:
-    """Rewrite the usable points of a file, in order; return its column of times too."""
-    own, first = _RewriteResult(bytes=estimate_bytes(text.path)), len(before.chunks)
-    first_times: pl.Series | None = None
-    times = "time"
-    total, progress = sum(estimate_bytes(path) for path in files.files), current_progress()
-    for raw, table, done in iterate_rows(text, POINTS, lost, size, manner):
-        progress(min(before.bytes + done, total), total)
-        if not raw.height:
-            continue
-        if first_times is None:
-            times = table.found["time"]
-            first_times = raw[times].head(FIRST_ROWS)
-        report = Report(lost.path, lost.format, header_lines=lost.header_lines, timezone=files.timezone)
-        points, outside = select_usable_points(raw, report, text.layout, first_times, files.box)
-        if len(files.texts) > 1 and "trajectory" not in points.columns:
-            points = points.with_columns(trajectory=pl.lit(0, pl.Int64))  # one through all files
-        number = first + len(own.chunks)
-        with name_in_errors(files.part(number)):
-            points.drop("row").write_ipc(files.part(number), compression="uncompressed")
-        own.seen.append(summarise_point_chunk(points, report, outside))
-        own.counts.take(number, own.seen[-1:])
-        own.chunks.append(RowChunk(number, 0, points.height))
-    if not own.seen:
-        lost.refuse_if_nothing_is_left(0)
-    return own, times
-
-
-# Rows as they stand in a text file: rewritten once, to be read in any order.
+    path: str
+    header_lines: int | None
+    rows: int
+    names: Mapping[str, str]
+    are_instants: bool
 
 
 @dataclass(frozen=True)
 class TextTableFiles(TableFiles):
-    """A text file that is a table; its rows are in a folder, a file for each chunk.
+    """Text files that are one table; what is read of their rows is in a folder, in parts."""
+
+    folder: Path
+    parts: tuple[TextPart, ...]
+
+    def chunks(self, size: int | None = None) -> list[RowChunk]:
+        """Return the parts in which the files were rewritten."""
+        return [RowChunk(number, 0, part.rows) for number, part in enumerate(self.parts)]
+
+    def parse(self, chunk: RowChunk, report: Report, roles: Sequence[str] | None = None) -> Rows:
+        """Return what was read of rows."""
+        part = self.parts[chunk.file]
+        frame = read_scratch_rows(self.folder, chunk.file, chunk.first, chunk.stop)
+        for role, read in _COPIES.items():
+            if read in frame.columns and role not in frame.columns:
+                frame = frame.with_columns(pl.col(read).alias(role))
+        report.rows = frame.height
+        return Rows(frame, part.names, part.are_instants, self.layout.time_format, is_whole=False)
+
+    def empty_report(self, chunk: RowChunk, format: str) -> Report:
+        """Return an empty report of the text file of a chunk."""
+        part = self.parts[chunk.file]
+        return Report(part.path, format, header_lines=part.header_lines)
+
+
+@dataclass
+class _TextRewriter:
+    """Writes what is read of text files, `size` bytes of them at a time, to parts in a folder.
 
     Attributes
     ----------
-    folder
-        Where the rows are.
-    header_lines
-        Lines above the first row.
+    parts
+        What was written.
+    first
+        The first rows of the last file, as they stand.
+    bytes_before
+        Bytes of the files that are finished.
     """
 
+    texts: Sequence[TextSource]
     folder: Path
-    header_lines: int | None
+    wanted: tuple[str, ...]
+    size: int
+    parts: list[TextPart] = field(default_factory=list)
+    first: pl.DataFrame = field(default_factory=pl.DataFrame)
+    bytes_before: int = 0
 
-    def chunks(self, size: int | None = None) -> list[RowChunk]:
-        """Return the chunks in which the file was rewritten."""
-        return [RowChunk(number, 0, count) for number, count in enumerate(self.rows)]
+    def rewrite(self, text: TextSource, lost: Report, manner: TextReadMode) -> list[TextPart]:
+        """Write what is read of a file; rows of another length are told to `lost`."""
+        own: list[TextPart] = []
+        doubts, times = CoordinateDoubts(), ""
+        total, progress = sum(estimate_bytes(one.path) for one in self.texts), current_progress()
+        for raw, table, done in iterate_rows(text, self.wanted, lost, self.size, manner):
+            progress(min(self.bytes_before + done, total), total)
+            if not raw.height:
+                continue
+            if not own:
+                self.first, times = raw.head(FIRST_ROWS), table.found["time"]
+            found = Report(lost.path, lost.format, header_lines=lost.header_lines)
+            read = parse_table_rows(raw, found, self.wanted, text.layout, self.first[times])
+            doubts += found.doubts
+            frame = read.frame
+            if len(self.texts) > 1 and self.wanted == POINTS and "trajectory" not in frame.columns:
+                frame = frame.with_columns(trajectory=pl.lit(0, pl.Int64))  # one through all files
+            write_scratch_rows(self.folder, len(self.parts) + len(own), _pack_rows(frame, self.wanted))
+            own.append(TextPart(lost.path, lost.header_lines, raw.height, read.names, read.are_instants))
+        doubts.refuse()
+        lost.refuse_if_nothing_is_left(len(own))
+        return own
 
-    def read(self, chunk: RowChunk, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return rows as they stand in the file, with their numbers."""
-        rows = pl.scan_ipc(_find_part(self.folder, chunk.file)).select([*(columns or self.schema), ROW])
-        return rows.slice(chunk.first, chunk.stop - chunk.first).collect()
 
-    def empty_report(self, chunk: RowChunk, format: str) -> Report:
-        """Return an empty report of the file."""
-        return Report(self.path, format, header_lines=self.header_lines)
-
-
-def rewrite_table(
-    path: Path, folder: Path, report: Report, wanted: tuple[str, ...], layout: Layout, rows: int
+def rewrite_text(
+    texts: Sequence[TextSource],
+    folder: Path,
+    report: Report,
+    wanted: tuple[str, ...],
+    layout: Layout,
+    rows: int,
 ) -> TextTableFiles:
-    """Read a file once, about `rows` at a time, and write them as they stand; report broken rows."""
-    manner, text = TextReadMode(), TextSource(path, layout)
-    while True:
-        lost = Report(report.path, report.format)
+    """Read text files once, about `rows` at a time, and write what is read of them; report broken rows."""
+    writer = _TextRewriter(texts, folder, wanted, rows * BYTES_A_ROW)
+    for text in texts:
         try:
-            made = _rewrite_table_as(text, folder, lost, wanted, rows * BYTES_A_ROW, manner)
-        except WrongReadMode as other:
-            manner = other.manner
+            own, lost = read_in_right_mode(text.path, report.format, partial(writer.rewrite, text))
+        except FileError as error:
+            if error.faults[0].code != "empty" or len(texts) == 1:
+                raise
+            empty = Fault(None, None, None, error.faults[0].problem, "empty-file")
+            report.notice_fault(empty, path=str(text.path))
             continue
+        writer.parts += own
+        writer.bytes_before += estimate_bytes(text.path)
         report.header_lines = lost.header_lines
         report.rows += lost.dropped_rows
         report.add(lost)
-        return made
-
-
-def _rewrite_table_as(
-    text: TextSource, folder: Path, lost: Report, wanted: tuple[str, ...], size: int, manner: TextReadMode
-) -> TextTableFiles:
-    counts: list[int] = []
-    first = pl.DataFrame()
-    total, progress = estimate_bytes(text.path), current_progress()
-    for raw, _, done in iterate_rows(text, wanted, lost, size, manner):
-        progress(min(done, total), total)
-        if raw.height:
-            first = first if counts else raw.head(FIRST_ROWS)
-            part = _find_part(folder, len(counts))
-            with name_in_errors(part):
-                raw.write_ipc(part, compression="uncompressed")
-            counts.append(raw.height)
-    lost.refuse_if_nothing_is_left(len(counts))
-    schema = {name: kind for name, kind in first.schema.items() if name != ROW}
-    times = text.layout.roles(list(schema), wanted)["time"]
+    report.refuse_if_nothing_is_left(len(writer.parts), *NO_POINT)
+    schema = {name: kind for name, kind in writer.first.schema.items() if name != ROW}
     return TextTableFiles(
-        str(text.path),
-        (text.path,),
-        tuple(counts),
+        report.path,
+        tuple(text.path for text in texts),
+        tuple(part.rows for part in writer.parts),
         schema,
-        ({},),
-        text.layout,
+        (),
+        layout,
         wanted,
-        first[times],
+        writer.first[layout.roles(list(schema), wanted)["time"]],
         folder=folder,
-        header_lines=lost.header_lines,
+        parts=tuple(writer.parts),
     )
 
 
-def _find_part(folder: Path, number: int) -> Path:
-    return folder / f"text-{number:06}.arrow"
+def _pack_rows(frame: pl.DataFrame, wanted: tuple[str, ...]) -> pl.DataFrame:
+    """Leave out what no report shows as it stood: numbers, and times of points, if all of them are good."""
+    copies = [role for role in ("lat", "lon") if frame.schema.get(role) == pl.Float64]
+    if wanted == POINTS:
+        copies.append("time")
+    frame = frame.drop(
+        role for role in copies if frame[role].null_count() == frame[_COPIES[role]].null_count()
+    )
+    # Ids that are all numbers are so among the rows that can be used, too.
+    ids = [convert_ids(frame[role]) for role in ("venue", "trajectory") if role in frame.columns]
+    return frame.with_columns(one for one in ids if one.dtype == pl.Int64)

@@ -5,13 +5,12 @@ Tables whose rows are not sorted by user are sorted on disk first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -19,31 +18,33 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.engine import block_ranges, current_chunk_rows, run_blocks, use
-from tracearena.files.atomic import name_in_errors
-from tracearena.io.discretisation import check_no_place_choices, require_coordinates
-from tracearena.io.fields.columns import EVENTS, convert_ids_to_array, number_ids
+from tracearena.io.discretisation import TraceBuilder, check_no_place_choices, require_coordinates
+from tracearena.io.fields.columns import EVENTS, POINTS
 from tracearena.io.inputs import Input
 from tracearena.io.large.first_pass import (
-    NO_EVENT,
     EventFirstPass,
     FirstPass,
     find_time_conversion,
     scan_event_table,
     scan_point_table,
 )
-from tracearena.io.large.sources import FORMAT, EventFiles, PointFiles, open_points
+from tracearena.io.large.sources import FORMAT, EventFiles, PointFiles
 from tracearena.io.large.table_files import (
     ROWS_PER_CHUNK,
     RowChunk,
     TableFiles,
     build_text_sources,
+    create_folder_in,
     open_table,
+    read_scratch_rows,
+    write_scratch_rows,
 )
-from tracearena.io.large.text import TextPoints, rewrite_points, rewrite_table
+from tracearena.io.large.text import TextTableFiles, rewrite_text
 from tracearena.io.options import AS_NAMED, Choices, Layout
+from tracearena.io.points import POINT_ORDER, assemble_points
 from tracearena.io.report import Report
-from tracearena.traces import Box, Clock, GpsTraces, Grid, Places, Traces
-from tracearena.traces.gps import number_trajectories
+from tracearena.io.rows import sort_rows
+from tracearena.traces import Box, GpsTraces, Grid, Places, Traces
 from tracearena.traces.row_table import RowTable
 from tracearena.traces.time import require_zone
 
@@ -180,8 +181,7 @@ def open_point_chunks(
     Parameters
     ----------
     scratch
-        Folder for the points of a table that is text, or is not sorted, which takes about as much room as
-        they do in memory, 40 bytes each; of unsorted text twice.
+        Folder for the points of a table that is text, about 60 bytes each, or is not sorted, about 40.
     sort
         Leave it out where the users get another order anyway (`shuffle_users`).
     is_shared
@@ -190,32 +190,48 @@ def open_point_chunks(
         Rows that are read at a time; nothing but memory depends on it.
     """
     report = Report(str(path), "points", timezone=timezone)
-    files: PointFiles | TextPoints
-    source = path if isinstance(path, Input) else Input(path, layout)
-    if source.is_text:
-        texts = build_text_sources(source)
-        how = TextPoints(Path(path), texts, create_folder_in(scratch), layout, timezone, box)
-        files, (chunks, found) = how, rewrite_points(how, report, chunk or ROWS_PER_CHUNK)
-    else:
-        files = open_points(path, report, layout=layout, timezone=timezone, box=box)
-        chunks = files.table.chunks(chunk)
+    if timezone is not None:
+        require_zone(timezone)
+    with _open_rows(path, report, POINTS, layout, scratch, chunk, is_shared) as table:
+        files, chunks = PointFiles(table, timezone, box), table.chunks(chunk)
         found = scan_point_table(files, report, chunks)
     kinds = {"user": found.users.dtype}
     if found.other_ids is not None:
         kinds["trajectory"] = found.other_ids
-    table: UserChunkTable[GpsTraces] = UserChunkTable.of(
+    opened: UserChunkTable[GpsTraces] = UserChunkTable.of(
         files,
         chunks,
         found,
         cut_user_chunks(found.counts),
         kinds=kinds,
-        made=partial(_build_traces, outside=found.outside),
-        order=("user", "at"),
-        is_text=isinstance(files, TextPoints),
+        made=partial(_assemble_points, outside=found.outside),
+        order=POINT_ORDER,
+        is_text=isinstance(table, TextTableFiles),
     )
-    if found.is_sorted or not sort:
-        return table, found
-    return sort_externally(table, scratch, is_shared=is_shared), found
+    if sort and not found.is_sorted:
+        opened = sort_externally(opened, scratch, is_shared=is_shared)
+    return opened, found
+
+
+@contextmanager
+def _open_rows(
+    path: str | PathLike[str],
+    report: Report,
+    wanted: tuple[str, ...],
+    layout: Layout,
+    scratch: Path,
+    chunk: int | None,
+    is_shared: bool,
+) -> Iterator[TableFiles]:
+    """Open a table, text after it was rewritten; rows that were are looked at where they are."""
+    source = path if isinstance(path, Input) else Input(path, layout)
+    if not source.is_text:
+        yield open_table(path, report, wanted, layout)
+        return
+    texts = build_text_sources(source)
+    table = rewrite_text(texts, create_folder_in(scratch), report, wanted, layout, chunk or ROWS_PER_CHUNK)
+    with nullcontext() if is_shared else use(cluster=None):
+        yield table
 
 
 def cut_user_chunks(counts: NDArray[np.int64], *, users: int = 1) -> tuple[UserChunk, ...]:
@@ -294,56 +310,18 @@ def sort_externally(
     folder = create_folder_in(scratch)
 
     def work(block: int, first: int, stop: int) -> NDArray[np.int64]:
-        frames = [table.files.read_usable_rows(chunk) for chunk in table.chunks[first:stop]]
-        frame = pl.concat(frames, how="vertical_relaxed")
+        frame = table.files.read_usable_rows(table.chunks[first])
         frame = table._cast_columns(frame if called is None else frame.with_columns(called(frame["user"])))
-        owner = begins.search_sorted(frame["user"].cast(user), side="right") - 1
-        return ExternalSort.write(folder, block, frame, owner, len(begins))
+        owner = begins.search_sorted(frame["user"].cast(user), side="right").to_numpy().astype(np.int64) - 1
+        write_scratch_rows(folder, block, frame[np.argsort(owner, kind="stable")])
+        return np.append(0, np.cumsum(np.bincount(owner, minlength=len(begins))))
 
     offsets = run_blocks(work, block_ranges(len(table.chunks), 1), anywhere=is_shared, report=True)
     return replace(table, spill=ExternalSort(folder, tuple(offsets)))
 
 
-def _build_traces(frame: pl.DataFrame, portion: UserChunk, *, outside: pl.Series) -> GpsTraces:
-    """Make traces of rows that are sorted by user and time."""
-    users = frame.select(pl.col("user").rle()).unnest("user")
-    lengths = users["len"].to_numpy().astype(np.int64)
-    trajectory, ids = None, None
-    if "trajectory" in frame.columns:
-        trajectory, ids = _number_chunk_trajectories(frame, lengths)
-    traces = GpsTraces.of_checked(
-        user_ids=convert_ids_to_array(users["value"]),
-        offsets=np.concatenate([[0], np.cumsum(lengths)]),
-        time_ms=frame["at"].to_numpy(),
-        latitude=frame["lat"].to_numpy(),
-        longitude=frame["lon"].to_numpy(),
-        trajectory=trajectory,
-        trajectory_ids=ids,
-    )
-    if ids is None:
-        # Without names a user's points are one trajectory, numbered among those of all users.
-        ids = traces.trajectory_ids + portion.first_user
-        if len(outside) and outside.dtype == users.schema["value"]:
-            ids = ids + outside.search_sorted(users["value"]).to_numpy()
-    return traces.with_trajectory_ids(ids)
-
-
-def _number_chunk_trajectories(
-    frame: pl.DataFrame, lengths: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Number the trajectories by user and first point; recordings mostly follow each other."""
-    name = frame["trajectory"]
-    fresh = name.ne_missing(name.shift()).to_numpy().copy()
-    begins = np.cumsum(lengths)[:-1]
-    fresh[begins] = True
-    starts = np.flatnonzero(fresh)
-    names = name.gather(starts)
-    owner = np.searchsorted(begins, starts, side="right")
-    if pl.DataFrame({"user": owner, "name": names}).is_unique().all():
-        return np.cumsum(fresh, dtype=np.int32) - np.int32(1), convert_ids_to_array(names)
-    number, known = number_ids(name)
-    index, ids = number_trajectories(np.repeat(np.arange(len(lengths)), lengths), number)
-    return index, known[ids]
+def _assemble_points(frame: pl.DataFrame, portion: UserChunk, *, outside: pl.Series) -> GpsTraces:
+    return assemble_points(frame, portion.first_user, outside)
 
 
 # External sort: rows in any order are put together portion by portion on disk.
@@ -364,37 +342,14 @@ class ExternalSort:
     folder: Path
     offsets: tuple[NDArray[np.int64], ...]
 
-    @staticmethod
-    def write(
-        folder: Path, number: int, frame: pl.DataFrame, owner: pl.Series, portions: int
-    ) -> NDArray[np.int64]:
-        """Write the rows of a chunk, by the portions they belong to; return where these begin."""
-        number_of = owner.to_numpy().astype(np.int64)
-        order = np.argsort(number_of, kind="stable")
-        file = _find_sort_file(folder, number)
-        with name_in_errors(file):
-            frame[order].write_ipc(file, compression="uncompressed")
-        counts = np.bincount(number_of, minlength=portions)
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
     def read_sorted(self, portion: int, order: Sequence[str | pl.Expr]) -> pl.DataFrame:
         """Return the rows of a portion, sorted; equal ones in the order of the files."""
         parts = [
-            pl.scan_ipc(_find_sort_file(self.folder, number)).slice(int(begin), int(end - begin))
+            read_scratch_rows(self.folder, number, int(begin), int(end))
             for number, (begin, end) in enumerate(own[portion : portion + 2] for own in self.offsets)
             if end > begin
         ]
-        return pl.concat(parts).collect().sort(*order, maintain_order=True)
-
-
-def create_folder_in(scratch: Path) -> Path:
-    """Return a new folder below another, which is made if need be: what two tables hold there stays apart."""
-    scratch.mkdir(parents=True, exist_ok=True)
-    return Path(mkdtemp(prefix="rows-", dir=scratch))
-
-
-def _find_sort_file(folder: Path, number: int) -> Path:
-    return folder / f"rows-{number:06}.arrow"
+        return sort_rows(pl.concat(parts), order)
 
 
 # Tables of events: portions of users as traces that share places and a clock.
@@ -422,8 +377,7 @@ def open_event_chunks(
     places
         Where events can be, if that is given; otherwise the places that the table names.
     scratch
-        Folder for the rows of text, which take about as much room as in the file, and for events that are
-        not sorted.
+        Folder for the rows of text, about 90 bytes each, and for events that are not sorted.
     users
         Every portion but the last has a multiple of this many users.
 
@@ -435,90 +389,30 @@ def open_event_chunks(
     if chosen.timezone is not None:
         require_zone(chosen.timezone)
     report = Report(str(path), "partitions" if Path(path).is_dir() else FORMAT)
-    as_text = (path if isinstance(path, Input) else Input(path, layout)).is_text
-    if as_text:
-        table: TableFiles = rewrite_table(
-            Path(path), create_folder_in(scratch), report, EVENTS, layout, chunk or ROWS_PER_CHUNK
-        )
-    else:
-        table = open_table(path, report, EVENTS, layout, nothing=NO_EVENT)
-    known = places
-    if places is not None:
-        check_no_place_choices(chosen)
-    elif chosen.grid is not None and chosen.bounds is not None:
-        known = Places.of_grid(Grid.over(chosen.bounds, *chosen.grid))
-    if known is None:
-        require_coordinates(list(table.roles), str(path))
-    chunks = table.chunks(chunk)
-    # Rows that were rewritten are looked at where they are.
-    with use(cluster=None) if as_text and not is_shared else nullcontext():
+    with _open_rows(path, report, EVENTS, layout, scratch, chunk, is_shared) as table:
+        known = places
+        if places is not None:
+            check_no_place_choices(chosen)
+        elif chosen.grid is not None and chosen.bounds is not None:
+            known = Places.of_grid(Grid.over(chosen.bounds, *chosen.grid))
+        if known is None:
+            require_coordinates(list(table.roles), str(path))
+        chunks = table.chunks(chunk)
         files = EventFiles(table, find_time_conversion(table, chosen, places, chunks), chosen, known)
         found = scan_event_table(files, report, chunks)
     kinds = {"user": found.users.dtype} | ({} if known is not None else {"venue": found.other_ids})
-    is_numbered = files.hours.way == "numbers"
-    instant = () if is_numbered else (pl.col("local") // found.clock.interval_s,)
+    names = pl.Series(found.places.ids.tolist(), dtype=found.other_ids) if known is None else None
+    made = TraceBuilder(found.places, found.clock, found.extent, found.is_stamped, names)
     opened: UserChunkTable[Traces] = UserChunkTable.of(
         files,
         chunks,
         found,
         cut_user_chunks(found.counts, users=users),
         kinds=kinds,
-        made=TraceBuilder.of(found, named=known is None),
-        order=("user", *instant, "at"),
-        is_text=as_text,
+        made=made,
+        order=made.order,
+        is_text=isinstance(table, TextTableFiles),
     )
-    if found.is_sorted or not sort:
-        return opened, found
-    return sort_externally(opened, scratch, is_shared=is_shared), found
-
-
-@dataclass(frozen=True)
-class TraceBuilder:
-    """Makes traces of sorted rows: what all portions share.
-
-    Attributes
-    ----------
-    origin
-        What is instant 0 (`Extent.origin`).
-    names
-        The ids of the places, ascending; None where rows have the places' numbers.
-    """
-
-    places: Places
-    clock: Clock
-    origin: int
-    span: tuple[int, int]
-    is_stamped: bool
-    names: pl.Series | None
-
-    @classmethod
-    def of(cls, found: EventFirstPass, *, named: bool) -> TraceBuilder:
-        """Take what is shared from what was found."""
-        extent, clock = found.extent, found.clock
-        names = pl.Series(found.places.ids.tolist(), dtype=found.other_ids) if named else None
-        return cls(found.places, clock, extent.origin(clock), extent.span(clock), found.is_stamped, names)
-
-    def __call__(self, frame: pl.DataFrame, portion: UserChunk) -> Traces:
-        users = frame.select(pl.col("user").rle()).unnest("user")
-        lengths = users["len"].to_numpy().astype(np.int64)
-        at = frame["at"].to_numpy()
-        if self.clock.first_day is None:
-            instants = at - self.origin
-        else:
-            instants = (frame["local"].to_numpy() - self.origin) // self.clock.interval_s
-        if self.names is None:
-            index = frame["place"].to_numpy()
-        elif self.names.dtype == pl.String:
-            index = frame["venue"].cast(pl.Enum(self.names)).to_physical().to_numpy().astype(np.int32)
-        else:
-            index = np.searchsorted(self.names.to_numpy(), frame["venue"].to_numpy()).astype(np.int32)
-        return Traces(
-            self.places,
-            self.clock,
-            user_ids=convert_ids_to_array(users["value"]),
-            offsets=np.concatenate([[0], np.cumsum(lengths)]),
-            instants=instants,
-            place_index=index,
-            timestamps=at if self.is_stamped else None,
-            span=self.span,
-        )
+    if sort and not found.is_sorted:
+        opened = sort_externally(opened, scratch, is_shared=is_shared)
+    return opened, found
