@@ -38,7 +38,7 @@ def both_ways(
         assert not made
         return dict(streamed)
 
-    monkeypatch.setattr("tracearena.jobs.comparison.pair_tables", kept)
+    monkeypatch.setattr("tracearena.jobs.pairs.pair_tables", kept)
     return command
 
 

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 from tests.io.large.event_tables import LAYOUTS, city, frame_of, laid_out, options_of
 
-from tracearena import jobs
 from tracearena.algorithms import catalogue
 from tracearena.engine import seed_sequence, use
 from tracearena.errors import FileError, ParameterError
 from tracearena.io import Choices, Reading, large, read, write
 from tracearena.io.large.checkpoint import PartsCheckpoint
 from tracearena.io.large.first_pass import EventFirstPass
+from tracearena.jobs import description, transformation
 from tracearena.pages.describe import summarise
 from tracearena.traces import Traces
 
@@ -85,7 +85,7 @@ def test_rows_in_order_are_not_sorted_again(laid: Laid) -> None:
 
 
 def test_a_description_by_portions_is_that_of_the_whole(laid: Laid) -> None:
-    summary = jobs.describe_events(laid.table, laid.found).to_dict()
+    summary = description.describe_events(laid.table, laid.found).to_dict()
     expected = summarise(*laid.whole).to_dict()
     if laid.layout == "hive":  # a data frame has no file
         summary, expected = ({**one, "file": "", "format": ""} for one in (summary, expected))
@@ -114,12 +114,12 @@ def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str,
     for number, (threads, chunk) in enumerate([(1, 999), (3, 1 << 20)]):
         with use(threads=threads):
             table, _ = streamed(path, layout, tmp_path, chunk)
-            change = jobs.build_event_obfuscation(table, defence, seed_sequence(7))
+            change = transformation.build_event_obfuscation(table, defence, seed_sequence(7))
             one = tmp_path / f"out{number}.parquet"
-            counts = jobs.write_released(table, one, change)
+            counts = transformation.write_released(table, one, change)
             parts = PartsCheckpoint(tmp_path / f"out{number}", "x")
             parts.begin(resume=False)
-            jobs.write_released(table, parts.out, change, unfinished=parts)
+            transformation.write_released(table, parts.out, change, unfinished=parts)
             parts.finish()
         assert pl.read_parquet(one).equals(expected)
         assert pl.read_parquet(parts.out / "*.parquet").equals(expected)
@@ -155,9 +155,9 @@ def test_changed_times_are_written_as_on_the_whole(name: str, layout: str, tmp_p
     original = whole(path, layout).traces
     expected = defence.transform(original, seed=7)
     table, _ = streamed(path, layout, tmp_path)
-    change = jobs.build_event_obfuscation(table, defence, seed_sequence(7))
+    change = transformation.build_event_obfuscation(table, defence, seed_sequence(7))
     for out in ("x.parquet", "x.csv"):
-        counts = jobs.write_released(table, tmp_path / out, change, keeps_times=False)
+        counts = transformation.write_released(table, tmp_path / out, change, keeps_times=False)
         write(expected, tmp_path / f"whole-{out}")
         assert counts["events"] == len(expected)
         assert counts["withheld"] == len(original) - len(expected)

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracearena import jobs
 from tracearena.engine import seeding, use
 from tracearena.errors import ParameterError
 from tracearena.io import large, points
 from tracearena.io.large.checkpoint import PartsCheckpoint
+from tracearena.jobs import description
 from tracearena.jobs.description import ValueCounts
 
 GEOIND = ("obfuscate", "GeoInd(100m)")
@@ -125,7 +125,7 @@ def test_many_gaps_are_rounded_and_the_long_ones_counted_as_they_are(tmp_path: P
     far.write_parquet(tmp_path / "p.parquet")
     with use(chunk_rows=2):
         table, found = large.open_point_chunks(tmp_path / "p.parquet", tmp_path)
-    summary = jobs.describe_points(table, found, most_gaps=1)
+    summary = description.describe_points(table, found, most_gaps=1)
     assert summary.gaps_over_4h == 1
     assert summary.gap_h["longest"] == pytest.approx(5 + 1 / 3600, abs=1e-3)
 

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from tests.io.large.tables import LAYOUTS, city, laid_out
 
-from tracearena import jobs
 from tracearena.engine import seed_sequence, use
 from tracearena.errors import FileError
 from tracearena.io import Report, large, points
 from tracearena.io.large.checkpoint import PartsCheckpoint
 from tracearena.io.large.first_pass import FirstPass
+from tracearena.jobs import description, transformation
 from tracearena.pages.describe import summarise
 from tracearena.traces import GpsTraces
 
@@ -70,7 +70,7 @@ def test_so_are_those_of_one_large_chunk(layout: str, tmp_path: Path) -> None:
 
 
 def test_a_description_by_portions_is_that_of_the_whole(laid: Streamed) -> None:
-    summary = jobs.describe_points(laid.table, laid.found).to_dict()
+    summary = description.describe_points(laid.table, laid.found).to_dict()
     expected = summarise(laid.traces, laid.report).to_dict()
     if laid.layout == "hive":
         summary = {name: summary[name] for name in ("users", "events", "gap_h", "bounds", "trajectories")}
@@ -102,12 +102,12 @@ def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str,
     for number, (threads, chunk) in enumerate([(1, 4_001), (3, 1 << 20)]):
         with use(threads=threads, chunk_rows=9_000):
             table, found = large.open_point_chunks(path, tmp_path, chunk=chunk)
-            change = jobs.build_point_obfuscation(table, defence, seed_sequence(7), 6)
+            change = transformation.build_point_obfuscation(table, defence, seed_sequence(7), 6)
             one = tmp_path / f"out{number}.parquet"
-            written = jobs.write_changed_points(table, found, one, change)
+            written = transformation.write_changed_points(table, found, one, change)
             parts = PartsCheckpoint(tmp_path / f"out{number}", "x")
             parts.begin(resume=False)
-            jobs.write_changed_points(table, found, parts.out, change, unfinished=parts)
+            transformation.write_changed_points(table, found, parts.out, change, unfinished=parts)
             parts.finish()
         assert pl.read_parquet(one).equals(expected)
         assert pl.read_parquet(parts.out / "*.parquet").equals(expected)

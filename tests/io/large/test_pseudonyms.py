@@ -39,7 +39,7 @@ def test_a_large_table_gets_the_pseudonyms_of_a_small_one(
         return made[-1]
 
     for way, chunk_rows in (("streamed", 9_000), ("whole", 10**9)):
-        monkeypatch.setattr("tracearena.io.large.shuffle_users", kept)
+        monkeypatch.setattr("tracearena.jobs.pseudonyms.shuffle_users", kept)
         (tmp_path / way).mkdir()
         arguments = (path, tmp_path / way / name, "--id-table", tmp_path / way / "ids.csv")
         with use(chunk_rows=chunk_rows):
@@ -152,7 +152,7 @@ def test_a_run_that_goes_on_replaces_no_other_id_table(
     command = ("pseudonymise", path, out, "--to", "partitions", "--id-table", ids)
     if stopped == "before any":
         with monkeypatch.context() as patch:
-            patch.setattr("tracearena.io.large.shuffle_users", interrupted)
+            patch.setattr("tracearena.jobs.pseudonyms.shuffle_users", interrupted)
             run(*command, status=130)
     else:
         stop(*command)
