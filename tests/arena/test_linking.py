@@ -304,3 +304,11 @@ def test_draws_follow_the_seed() -> None:
     )
     assert uniqueness(traces, traces, seed=3) == uniqueness(traces, traces, seed=3)
     assert uniqueness(traces, traces, seed=3) != uniqueness(traces, traces, seed=4)
+
+
+def test_who_was_at_another_place_only_does_not_hide_anybody() -> None:
+    """Places P, Q, R from west to east: a was at P and Q, b at Q, c at P and R."""
+    users, longitude = ["a", "a", "b", "c", "c"], [0.0, 0.01, 0.01, 0.0, 0.02]
+    traces = GpsTraces.from_points(users, range(5), [0.001] * 5, longitude)
+    found = uniqueness(traces, traces, draws=20, seed=1)
+    assert found.unique_in_original[2] == pytest.approx(2 / 3)  # all but b

@@ -9,14 +9,14 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _contains(members: Any, first: int, stop: int, wanted: int) -> bool:
+def _first_at_least(values: Any, first: int, stop: int, wanted: float) -> int:
     while first < stop:
         middle = (first + stop) // 2
-        if members[middle] < wanted:
+        if values[middle] < wanted:
             first = middle + 1
         else:
             stop = middle
-    return first < len(members) and members[first] == wanted
+    return first
 
 
 @njit(cache=True, nogil=True)
@@ -83,23 +83,13 @@ def _is_only_visitor(own: Any, chosen: Any, offsets: Any, visitors: Any, target:
         everywhere = True
         for i in range(len(chosen)):
             row = own[chosen[i]]
-            if not _contains(visitors, offsets[row], offsets[row + 1], visitors[v]):
+            at = _first_at_least(visitors, offsets[row], offsets[row + 1], visitors[v])
+            if at == offsets[row + 1] or visitors[at] != visitors[v]:
                 everywhere = False
                 break
         if everywhere:
             return False
     return True
-
-
-@njit(cache=True, nogil=True)
-def _first_at_least(values: Any, first: int, stop: int, wanted: float) -> int:
-    while first < stop:
-        middle = (first + stop) // 2
-        if values[middle] < wanted:
-            first = middle + 1
-        else:
-            stop = middle
-    return first
 
 
 @njit(cache=True, nogil=True)
