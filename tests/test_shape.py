@@ -88,12 +88,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "audit --quick": ("audit", "reference.csv", *PLACES, "--out", "audit", *SEED, "--quick"),
 }
 MOST = {
-    "obfuscate PL(4,1)": Entered(43, 246),
-    "obfuscate GeoInd(100m)": Entered(44, 273),
-    "attack VisitProb-R": Entered(48, 279),
-    "attack Bayes-R": Entered(56, 382),
-    "synthesize PPMTF(4,200)": Entered(48, 345),
-    "audit --quick": Entered(87, 692),
+    "obfuscate PL(4,1)": Entered(42, 236),
+    "obfuscate GeoInd(100m)": Entered(42, 270),
+    "attack VisitProb-R": Entered(47, 268),
+    "attack Bayes-R": Entered(55, 372),
+    "synthesize PPMTF(4,200)": Entered(47, 335),
+    "audit --quick": Entered(87, 700),
 }
 
 WALK = """

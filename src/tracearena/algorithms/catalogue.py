@@ -302,7 +302,7 @@ def find(name: str, kind: Kinds = None) -> type[Algorithm]:
         known = [f"{WORDING[one].many} {', '.join(of_kind)}" for one, of_kind in suitable.items()]
         advice = f"did you mean {' or '.join(close)}?" if close else f"there are the {'; '.join(known)}"
         raise ParameterError(f"there is no {asked} called {name!r}; {advice}")
-    return entry.load()
+    return _load(entry.path)
 
 
 def _to_kind_tuple(kind: Kinds) -> tuple[Kind, ...]:
@@ -320,7 +320,8 @@ def _load(path: str) -> type[Algorithm]:
         raise ParameterError(f"cannot import {path}: {said}") from error
     if not (isinstance(found, type) and issubclass(found, Algorithm)):
         raise ParameterError(f"{path} is not an algorithm: derive it from Obfuscator or one of the attacks")
-    check_class(found, path)
+    if not module.startswith("tracearena."):  # our own are checked by the tests of every algorithm
+        check_class(found, path)
     return found
 
 

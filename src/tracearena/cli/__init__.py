@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from tracearena import __version__
-from tracearena.cli._app import SignalHandler, guard_commands, hide_foreign_warnings, use_panel_help
+from tracearena.cli._app import SignalHandler, hide_foreign_warnings, prepare_commands
 from tracearena.cli._output import TerminalListener
 from tracearena.errors import TracearenaError
 from tracearena.jobs.feedback import listen
@@ -90,8 +90,7 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
         from tracearena.cli._reading import declare_options
 
         declare_options()
-    guard_commands(app)
-    use_panel_help(app)
+    prepare_commands(app)
     return app
 
 

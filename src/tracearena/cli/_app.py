@@ -44,16 +44,6 @@ class PanelCommand(TyperCommand):
                     formatter.write_dl(records)
 
 
-def use_panel_help(app: typer.Typer) -> None:
-    """Let every command of an application and of its groups show its options in sections."""
-    for info in app.registered_commands:
-        if not issubclass(info.cls or TyperCommand, PanelCommand):
-            info.cls = PanelCommand
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            use_panel_help(group.typer_instance)
-
-
 class Limit(NamedTuple):
     """What a number may be; None is no limit."""
 
@@ -156,14 +146,16 @@ def _find_option(name: str, hint: Any) -> tuple[str, Limit | None]:
     return option, LIMITS.get(option)
 
 
-def guard_commands(app: typer.Typer) -> None:
-    """Guard every command of an application and of its groups."""
+def prepare_commands(app: typer.Typer) -> None:
+    """Guard every command of an application and of its groups, and show its options in sections."""
     for info in app.registered_commands:
+        if not issubclass(info.cls or TyperCommand, PanelCommand):
+            info.cls = PanelCommand
         if info.callback is not None:
             info.callback = guard_command(info.callback)
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            guard_commands(group.typer_instance)
+            prepare_commands(group.typer_instance)
 
 
 _AGAIN_S = 0.05

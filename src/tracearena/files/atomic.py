@@ -180,7 +180,13 @@ def _put_in_place(one: PendingOutput, most: int) -> Iterator[None]:
     """Give an output its name when the block completes it, or hand it to the batch; else remove it."""
     try:
         yield
-        one.temporary.chmod(_file_mode(one.target, most))
+        # The permissions of what is replaced, within `most`; of something new, as the umask has it.
+        mask = os.umask(0o077)
+        os.umask(mask)
+        mode = most & ~mask
+        with suppress(OSError):
+            mode = stat.S_IMODE(one.target.stat().st_mode) & most
+        one.temporary.chmod(mode)
         batch = _batch.get()
         if batch is not None and not is_inside_live(one.target):
             batch.add(one)
@@ -191,15 +197,6 @@ def _put_in_place(one: PendingOutput, most: int) -> Iterator[None]:
         one.close()
         raise
     one.close()
-
-
-def _file_mode(target: Path, most: int) -> int:
-    """Return the permissions of what is replaced, within `most`; of something new, as the umask has it."""
-    with suppress(OSError):
-        return stat.S_IMODE(target.stat().st_mode) & most
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return most & ~mask
 
 
 # Temporary names in the folder of an output, locked as long as their process lives.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tracearena.errors import Fault, FileError
 from tracearena.files import archives
 from tracearena.files.io import refuse_pipe
-from tracearena.io.fields.columns import EVENTS, POINTS
+from tracearena.io.fields.columns import EVENTS, POINTS, has_released_columns
 from tracearena.io.formats import archives as bundles
 from tracearena.io.formats import recognition, released_table
 from tracearena.io.formats.recognition import EITHER, GPS_FORMATS, FormatGuess
@@ -324,12 +324,10 @@ class Input(PathLike[str]):
             if first is None or not first.is_parquet:
                 return False
             try:
-                return released_table.has_released_columns(first.columns)
+                return has_released_columns(first.columns)
             except FileError:
                 return False
-        return self.path.is_file() and released_table.has_released_columns(
-            self.read_as(layout=AS_NAMED).columns
-        )
+        return self.path.is_file() and has_released_columns(self.read_as(layout=AS_NAMED).columns)
 
     @property
     def is_chunked_release(self) -> bool:

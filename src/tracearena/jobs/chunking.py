@@ -46,6 +46,11 @@ _MIN_CHUNKED_ROWS = 2_000_000
 
 
 PARTS = "partitions"
+CHUNKED = {
+    kind: [name for name, row in FORMAT_TABLE.items() if row.in_chunks and row.holds == kind]
+    for kind in ("events", "points")
+}
+"""Formats of events and of points whose tables are read in chunks."""
 _CUT = "is cut by hours or dates, which needs all rows at once"
 
 
@@ -59,14 +64,14 @@ Problem = Callable[[ReadingOptions, "Input"], str | None]
 
 def find_points_problem(reading: ReadingOptions, source: Input) -> str | None:
     """Return what keeps a table of points from being worked on a few users at a time."""
-    if reading.format is not None and not _is_chunked(reading.format, "points"):
+    if reading.format not in (None, *CHUNKED["points"]):
         return f"is read as {reading.format}"
     return (_CUT if reading.cuts_rows else None) or find_points_obstacle(source)
 
 
 def find_events_problem(reading: ReadingOptions, source: Input) -> str | None:
     """Return what keeps a table of events from being worked on a few users at a time."""
-    if reading.format is not None and not _is_chunked(reading.format, "events"):
+    if reading.format not in (None, *CHUNKED["events"]):
         return f"is read as {reading.format}"
     if reading.top is not None:
         return "is cut down to the most visited places, which needs all rows at once"
@@ -78,10 +83,6 @@ def find_events_problem(reading: ReadingOptions, source: Input) -> str | None:
         return "is resampled (--resample), which only GPS points are"
     needs_places = reading.grid is None and reading.places is None
     return (_CUT if reading.cuts_rows else None) or find_events_obstacle(source, needs_places=needs_places)
-
-
-def _is_chunked(format: str, holds: str) -> bool:
-    return FORMAT_TABLE[format].in_chunks and FORMAT_TABLE[format].holds == holds
 
 
 def is_processed_in_chunks(

@@ -16,7 +16,7 @@ from tests.examples import examples
 from tracearena import io
 from tracearena.errors import FileError, ParameterError
 from tracearena.io import pwscup, read_released, write
-from tracearena.io.formats import released_table
+from tracearena.io.fields.columns import has_released_columns
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
 CLOCK = Clock(instants_per_day=24, first_day=datetime.date(2012, 4, 3))
@@ -277,5 +277,5 @@ def test_times_outside_the_day_of_a_clock_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_layout_is_known_by_its_columns_alone() -> None:
-    assert released_table.has_released_columns(["places", "user_id", "lat", "lng", "time_id"])
-    assert not released_table.has_released_columns(["user_id", "time", "places", "lat", "lng", "speed"])
+    assert has_released_columns(["places", "user_id", "lat", "lng", "time_id"])
+    assert not has_released_columns(["user_id", "time", "places", "lat", "lng", "speed"])

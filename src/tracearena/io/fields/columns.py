@@ -286,3 +286,60 @@ def convert_ids_to_array(ids: pl.Series) -> NDArray[Any]:
     import polars as pl
 
     return np.array(ids.to_list(), np.str_) if ids.dtype == pl.String else ids.to_numpy()
+
+
+# Columns of trips with a start and an end, and of our own tables of released traces.
+
+_STARTS, _ENDS = (
+    ("start", "startstation", "pickup", "origin", "from"),
+    ("end", "endstation", "dropoff", "destination", "to"),
+)
+_LATITUDES, _LONGITUDES = ("lat", "latitude"), ("lng", "lon", "long", "longitude")
+
+
+def _combine_names(ends: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(end + word for end in ends for word in words)
+
+
+TRIP_NAMES: Mapping[str, tuple[str, ...]] = {
+    "start time": ("startedat", "tpeppickupdatetime", "lpeppickupdatetime", "trippickupdatetime",
+                   "tripstarttimestamp", *_combine_names(_STARTS, ("time", "datetime", "date", "timestamp"))),
+    "end time": ("endedat", "tpepdropoffdatetime", "lpepdropoffdatetime", "tripdropoffdatetime", "stoptime",
+                 "tripendtimestamp", *_combine_names(_ENDS, ("time", "datetime", "date", "timestamp"))),
+    "start lat": (*_combine_names(_STARTS, _LATITUDES), "pickupcentroidlatitude"),
+    "start lon": (*_combine_names(_STARTS, _LONGITUDES), "pickupcentroidlongitude"),
+    "end lat": (*_combine_names(_ENDS, _LATITUDES), "dropoffcentroidlatitude"),
+    "end lon": (*_combine_names(_ENDS, _LONGITUDES), "dropoffcentroidlongitude"),
+}  # fmt: skip
+"""What a trip has, and the names of each, as `simplify_name` makes them."""
+
+
+def find_trip_columns(names: Sequence[str]) -> dict[str, str]:
+    """Return which column is which end of a trip.
+
+    >>> sorted(find_trip_columns(["ride_id", "started_at", "start_lat"]).items())
+    [('start lat', 'start_lat'), ('start time', 'started_at')]
+    """
+    plain = {simplify_name(name): name for name in reversed(names)}
+    ends = {role: [plain[name] for name in known if name in plain] for role, known in TRIP_NAMES.items()}
+    return {role: found[0] for role, found in ends.items() if found}
+
+
+def has_trip_columns(names: Sequence[str]) -> bool:
+    """Whether a header has both ends of a trip, and is no table of points or events."""
+    return len(find_trip_columns(names)) == len(TRIP_NAMES) and not has_enough_columns(find_roles(names))
+
+
+def has_released_columns(columns: Sequence[str]) -> bool:
+    """Whether a table has the columns of our tables of released traces and no others.
+
+    >>> has_released_columns(["user_id", "time", "places", "lat", "lng"])
+    True
+    >>> has_released_columns(["user_id", "time", "lat", "lng"])
+    False
+    """
+    own = sorted(name for name in columns if name != "category")
+    times = (("time",), ("time_id",), ("time", "utc_offset_min"))
+    return len(columns) - len(own) <= 1 and any(
+        own == sorted(("user_id", *time, "places", "lat", "lng")) for time in times
+    )

@@ -29,6 +29,7 @@ from tracearena.io.fields.columns import (
     find_rival_columns,
     find_roles,
     has_enough_columns,
+    has_trip_columns,
     simplify_name,
 )
 from tracearena.io.fields.coordinates import convert_to_degrees
@@ -86,7 +87,7 @@ def _find_useful_columns(
     """Return the columns that a reader of events, points or trips may use beside the geometry."""
     positions = (*NAMES["lat"], *NAMES["lon"])
     names = [name for name in schema if simplify_name(name) not in positions]
-    if trips.has_trip_columns(list(schema)):
+    if has_trip_columns(list(schema)):
         return set(trips.find_useful_trip_columns(list(schema), layout))
     placed = [*names, "lat", "lon"]
     layout.require_columns(placed, path)
@@ -270,7 +271,7 @@ def read_format_rows(
             frame = rows_of_geoparquet(path, report, layout)
         else:
             frame = _NAMED[format](path, report, None if said else owner or strip_endings(path))
-        if trips.has_trip_columns(frame.columns):
+        if has_trip_columns(frame.columns):
             return trips.split_trips(frame, report, layout), by_name
         return frame, layout
     if format == "porto":

@@ -20,6 +20,8 @@ from tracearena.io.fields.columns import (
     build_missing_faults,
     has_enough_columns,
     has_only_points,
+    has_released_columns,
+    has_trip_columns,
     simplify_name,
 )
 from tracearena.io.fields.times import LARGEST_INSTANT
@@ -210,7 +212,7 @@ def guess_json_format(lines: list[str], layout: Layout) -> FormatGuess | None:
 
 
 def _build_row_guess(row: Mapping[str, Any], words: str, layout: Layout) -> FormatGuess:
-    points = trips.has_trip_columns(list(row)) or _has_point_columns(list(row), layout)
+    points = has_trip_columns(list(row)) or _has_point_columns(list(row), layout)
     return FormatGuess(("jsonl",), words, of_points=points)
 
 
@@ -259,7 +261,7 @@ def guess_trips_format(names: Sequence[str], layout: Layout) -> FormatGuess | No
         return None
     if set(trips.COLUMNS) <= set(names):
         return FormatGuess(("porto",), "trips of Porto's taxis")
-    if trips.has_trip_columns(names):
+    if has_trip_columns(names):
         return FormatGuess(("trips",), "a table of trips with their starts and ends")
     if {simplify_name(name) for name in names} >= _ZONES:
         return FormatGuess((), "trips between zones, without coordinates")
@@ -402,7 +404,7 @@ _RELEASED = FormatGuess((released_table.FORMAT,), "obfuscated or anonymized trac
 
 def guess_parquet_format(path: str | PathLike[str], columns: Sequence[str], layout: Layout) -> FormatGuess:
     """Look at the columns of a Parquet file, and at its first times."""
-    if released_table.has_released_columns(columns):
+    if has_released_columns(columns):
         return _RELEASED
     if look := guess_parquet_rows_format(path, columns, layout):
         return look
@@ -445,7 +447,7 @@ def find_time_column(found: Mapping[str, str]) -> str:
 def guess_table_format(lines: list[str], path: str | PathLike[str], layout: Layout) -> FormatGuess | None:
     """Look at the header of a text, and at the times of its first rows."""
     names, separator = split_header_fields(lines[0], layout)
-    if released_table.has_released_columns(names):
+    if has_released_columns(names):
         return _RELEASED
     layout.require_columns(names, path)
     found = layout.roles(names)

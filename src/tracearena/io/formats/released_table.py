@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from tracearena.errors import DataError, Fault, FileError
 from tracearena.files.io import MAX_TABLE_EXPANSION, replacing, require_expansion
 from tracearena.io.discretisation import build_venue_places
-from tracearena.io.fields.columns import LONGEST_ID, NUL, convert_ids
+from tracearena.io.fields.columns import LONGEST_ID, NUL, convert_ids, has_released_columns
 from tracearena.io.report import Reading, Report
 from tracearena.io.tables import (
     EXTRA,
@@ -72,19 +72,6 @@ _HOUR_S = 3600
 _MINUTE_S = 60
 _LARGEST_TIME_ID = 2**31 - 1
 _BYTES_A_VALUE = 8
-
-
-def has_released_columns(columns: Sequence[str]) -> bool:
-    """Whether a table has the columns of this format and no others.
-
-    >>> has_released_columns(["user_id", "time", "places", "lat", "lng"])
-    True
-    >>> has_released_columns(["user_id", "time", "lat", "lng"])
-    False
-    """
-    own = sorted(name for name in columns if name != _CATEGORY)
-    times = (("time",), ("time_id",), ("time", _OFFSET))
-    return len(columns) - len(own) <= 1 and any(own == sorted(("user_id", *time, *_LISTS)) for time in times)
 
 
 def write_released_table(released: ObfuscatedTraces, path: str | PathLike[str]) -> None:

@@ -17,7 +17,11 @@ import polars as pl
 
 from tracearena.errors import Fault, FileError
 from tracearena.files.io import require_columns
-from tracearena.io.fields.columns import NAMES, find_roles, has_enough_columns, simplify_name
+from tracearena.io.fields.columns import (
+    NAMES,
+    find_trip_columns,
+    simplify_name,
+)
 from tracearena.io.options import Layout, find_column
 from tracearena.io.report import DropRule, Report
 from tracearena.io.tables import (
@@ -35,48 +39,10 @@ from tracearena.io.tables import (
 EACH_ROW = "ROW"
 """In place of a user's column: each trip is a user of its own."""
 
-_STARTS, _ENDS = (
-    ("start", "startstation", "pickup", "origin", "from"),
-    ("end", "endstation", "dropoff", "destination", "to"),
-)
-_LATITUDES, _LONGITUDES = ("lat", "latitude"), ("lng", "lon", "long", "longitude")
-
-
-def _combine_names(ends: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(end + word for end in ends for word in words)
-
-
-TRIP_NAMES: Mapping[str, tuple[str, ...]] = {
-    "start time": ("startedat", "tpeppickupdatetime", "lpeppickupdatetime", "trippickupdatetime",
-                   "tripstarttimestamp", *_combine_names(_STARTS, ("time", "datetime", "date", "timestamp"))),
-    "end time": ("endedat", "tpepdropoffdatetime", "lpepdropoffdatetime", "tripdropoffdatetime", "stoptime",
-                 "tripendtimestamp", *_combine_names(_ENDS, ("time", "datetime", "date", "timestamp"))),
-    "start lat": (*_combine_names(_STARTS, _LATITUDES), "pickupcentroidlatitude"),
-    "start lon": (*_combine_names(_STARTS, _LONGITUDES), "pickupcentroidlongitude"),
-    "end lat": (*_combine_names(_ENDS, _LATITUDES), "dropoffcentroidlatitude"),
-    "end lon": (*_combine_names(_ENDS, _LONGITUDES), "dropoffcentroidlongitude"),
-}  # fmt: skip
-"""What a trip has, and the names of each, as `simplify_name` makes them."""
 
 USERS = (*NAMES["user"], "rider", "riderid", "member", "memberid", "customerid", "hacklicense", "driverid",
          "medallion", "taxiid")  # fmt: skip
 _TRIPS = ("rideid", "tripid", "rentalid", "trip", "id")
-
-
-def find_trip_columns(names: Sequence[str]) -> dict[str, str]:
-    """Return which column is which end of a trip.
-
-    >>> sorted(find_trip_columns(["ride_id", "started_at", "start_lat"]).items())
-    [('start lat', 'start_lat'), ('start time', 'started_at')]
-    """
-    plain = {simplify_name(name): name for name in reversed(names)}
-    ends = {role: [plain[name] for name in known if name in plain] for role, known in TRIP_NAMES.items()}
-    return {role: found[0] for role, found in ends.items() if found}
-
-
-def has_trip_columns(names: Sequence[str]) -> bool:
-    """Whether a header has both ends of a trip, and is no table of points or events."""
-    return len(find_trip_columns(names)) == len(TRIP_NAMES) and not has_enough_columns(find_roles(names))
 
 
 def read_trips(path: str | PathLike[str], report: Report, layout: Layout) -> pl.DataFrame:

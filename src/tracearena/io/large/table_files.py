@@ -20,8 +20,8 @@ from tracearena.io.fields.columns import (
     POINTS,
     has_enough_columns,
     has_only_points,
+    has_released_columns,
 )
-from tracearena.io.formats import released_table
 from tracearena.io.inputs import TEXT_ENDINGS, Input
 from tracearena.io.options import ONE_USER, Layout
 from tracearena.io.report import Report
@@ -351,7 +351,7 @@ def _find_parquet_obstacle(source: Input) -> str | None:
     wrong = [file.name for file in files if source.is_folder and not is_parquet(file)]
     if wrong:
         return f"holds {wrong[0]}, which is no Parquet file"
-    is_released = released_table.has_released_columns(list(_read_first_columns(source)))
+    is_released = has_released_columns(list(_read_first_columns(source)))
     return "holds released traces" if is_released else None
 
 
