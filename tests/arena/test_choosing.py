@@ -20,6 +20,7 @@ def people() -> Traces:
     return ta.simulate(users=60, days=1, seed=2)
 
 
+@pytest.mark.slow
 def test_what_learns_from_people_is_chosen_before_what_does_not(people: Traces) -> None:
     found = choose_synthesizer(["Uniform", "SGD"], people, by="tm_emd_x", folds=3, seed=1)
     assert found.best == "SGD"

@@ -201,6 +201,7 @@ def obvious_winners(original: GpsTraces, release: GpsTraces, found: Uniqueness) 
     return right / original.n_users
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [600, 1500])
 def test_it_is_the_likelihood_that_is_compared(size: int) -> None:
     original = few_points()

@@ -117,6 +117,7 @@ def chi_square_of_orders(shuffles: Iterable[tuple[int, ...]], users: int) -> tup
     return statistic, float(chi2.isf(1e-6, len(orders) - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seeded", [False, True])
 def test_t25_all_orders_are_equally_likely(seeded: bool) -> None:
     draws = (tuple(random_order(4, seed if seeded else None).tolist()) for seed in range(24_000))
@@ -138,6 +139,7 @@ def test_the_chi_square_test_finds_a_biased_shuffle() -> None:
     assert statistic > bound
 
 
+@pytest.mark.slow
 def test_t25_in_a_release_every_user_gets_every_pseudonym_equally_often() -> None:
     users, draws = 6, 3000
     obfuscated = some_obfuscated(users, instants=1)

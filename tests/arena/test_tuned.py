@@ -47,6 +47,7 @@ def test_sample_teams_of_others_are_tuned_on(people: tuple[Traces, Traces]) -> N
     assert row.tuned.tuned_R in expected
 
 
+@pytest.mark.slow
 def test_the_truth_of_the_target_is_not_tuned_on(people: tuple[Traces, Traces]) -> None:
     reference, original = people
     shuffled = original.with_places(np.random.default_rng(1).permutation(original.place_index))

@@ -80,6 +80,7 @@ def everything(folder: Path) -> str:
     return "\n".join(re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL) for text in texts)
 
 
+@pytest.mark.slow
 def test_it_names_nobody_and_no_place_of_few_people(folder: Path, people: Traces, audit: Audit) -> None:
     told = everything(folder)
     assert not [user for user in people.user_ids.tolist() if user in told]
@@ -201,6 +202,7 @@ def test_three_weeks_are_drawn_only_when_asked_for(people: Traces, audit: Audit)
     assert "Three people" not in audit_page(audit).html()
 
 
+@pytest.mark.slow
 def test_a_week_is_the_first_of_the_person_and_may_be_empty(people_at: Callable[..., Traces]) -> None:
     table = np.full((5, 24 * 20), -1)
     table[:, :24] = np.arange(5)[:, None]

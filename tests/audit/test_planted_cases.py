@@ -95,6 +95,7 @@ def test_twins_are_found_half_of_the_time(people_at: Make) -> None:
     assert singled.coarseness[0].unique[6].value == 0.0
 
 
+@pytest.mark.slow
 def test_a_duplicated_person_is_never_unique(people_at: Make) -> None:
     rng = np.random.default_rng(2)
     table = rng.integers(0, 40, (12, 24 * DAYS))

@@ -227,6 +227,7 @@ def test_a_defence_that_fails_is_named(people: Traces) -> None:
     assert found.chosen is None
 
 
+@pytest.mark.slow
 def test_what_is_measured_depends_on_the_seed_and_not_on_the_other_defences(people: Traces) -> None:
     alone, *_ = protect(people, target=0.3, defences=["No"], seed=1, draws=2).trials
     both = protect(people, target=0.3, defences=["PL(4,1)", "No"], seed=1, draws=2).trials

@@ -33,6 +33,7 @@ def drawn(root: np.random.SeedSequence, user: int, known: int, draws: int) -> li
     return found
 
 
+@pytest.mark.slow
 def test_uniqueness_counts_draws_that_nobody_else_matches(city: Traces) -> None:
     few = city.take_users(np.arange(12))
     material, root = AuditData.of(few, FEW), seed_sequence(3)

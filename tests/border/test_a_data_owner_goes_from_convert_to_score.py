@@ -131,6 +131,7 @@ def test_every_command_counts_the_same_users_and_points_abroad(tmp_path: Path) -
     assert pl.read_csv(tmp_path / "again.csv")["user_id"].n_unique() == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_release_of_single_places_is_converted_and_scored(tmp_path: Path, suffix: str) -> None:
     original = check_ins(tmp_path / "checkins.csv")

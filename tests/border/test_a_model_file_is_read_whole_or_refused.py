@@ -221,6 +221,7 @@ def test_a_cut_file_is_refused(trained: Path, tmp_path: Path, share: float) -> N
     refused(tmp_path / "cut.npz")
 
 
+@pytest.mark.slow
 def test_a_byte_that_changed_is_found_or_harmless(trained: Path, tmp_path: Path) -> None:
     content, rng = trained.read_bytes(), np.random.default_rng(1)
     for at in rng.integers(0, len(content), 300).tolist():

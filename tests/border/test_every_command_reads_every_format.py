@@ -90,6 +90,7 @@ def team(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_contests_files_and_their_tables_give_the_same_scores(team: Path) -> None:
     answer("obfuscate", "MRLH(1,1,0.3)", team / "org.csv", team / "ano.csv", "--seed", 1)
     answer("obfuscate", "MRLH(1,1,0.3)", team / "org.csv", team / "ano.parquet", "--seed", 1)

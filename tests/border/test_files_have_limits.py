@@ -79,6 +79,7 @@ def test_a_gpx_file_with_one_endless_first_line_is_refused(tmp_path: Path, filli
     refused(path, "has a tag or text of more than 1,048,576 bytes, in line 1")
 
 
+@pytest.mark.slow
 def test_a_gpx_file_may_be_one_long_line_of_many_points(tmp_path: Path) -> None:
     path = tmp_path / "t.gpx"
     path.write_bytes(b"<gpx><trk><trkseg>" + POINT * 30_000 + b"</trkseg></trk></gpx>")
@@ -115,6 +116,7 @@ def _tar(content: bytes, name: str = "Data/000/Trajectory/1.plt") -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -117,6 +117,7 @@ def test_describe(result, name):
     result("describe", f"{name}.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1])
 def test_similarity_of_single_events(result, order):
     for a, b in product(("one", "move"), repeat=2):
@@ -124,6 +125,7 @@ def test_similarity_of_single_events(result, order):
         assert result("similarity", *files, "--places", "venues.csv", "--order", order, "--seed", 1)
 
 
+@pytest.mark.slow
 def test_scores_of_one_user_of_whom_everything_is_deleted(result, tiny):
     places = "--places", "places.csv"
     assert result("obfuscate", "MRLH(0,0,1)", "org.csv", "ano.csv", *places, "--seed", 1)

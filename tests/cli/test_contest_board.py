@@ -126,6 +126,7 @@ def test_judge_runs_the_sample_attacks_and_a_second_run_changes_no_byte(run: Run
         assert hashes(folder) == before
 
 
+@pytest.mark.slow
 def test_the_tables_of_a_folder_make_the_same_board(run: Run, folder: Path) -> None:
     first = run("contest", "board", folder, "--json").json
     out = folder / "results"

@@ -101,6 +101,7 @@ def test_check_ins_become_contest_files(make_check_ins: Callable[..., Traces], t
     assert read(tmp_path / "org.csv")[1].format == "pwscup"
 
 
+@pytest.mark.slow
 def test_new_york_becomes_parquet_of_its_1000_places(shared_data: Path, tmp_path: Path) -> None:
     found = converted(
         shared_data / "gowalla-nyc.txt.gz", tmp_path / "ny.parquet", "--top", 1000, "--slot", "2h",

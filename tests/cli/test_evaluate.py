@@ -133,6 +133,7 @@ def test_people_get_a_table(people_flow: Path) -> None:
     assert lines[12].split()[-4:] == ["0.500000", "-", "-", "-"]
 
 
+@pytest.mark.slow
 def test_other_formats_are_found_out_and_give_the_same(tmp_path: Path) -> None:
     grid = Grid(rows=4, columns=5, south=35.65, west=139.68, north=35.75, east=139.8)
     places = Places.of_grid(grid, km_per_degree=(111, 91))

@@ -86,6 +86,7 @@ def test_every_application_answers(tree: Path, released: Path) -> None:
     assert 0 <= homes["home_found"] <= 1
 
 
+@pytest.mark.slow
 def test_zones_are_made_and_attacked(tree: Path, tmp_path: Path) -> None:
     made = run("obfuscate", "Zones(400m)", tree, tmp_path / "zones.csv", "--seed", 1)
     assert made["defence"] == "Zones(400)"

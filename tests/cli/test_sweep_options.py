@@ -27,6 +27,7 @@ def test_the_command_says_what_attackers_know(sweep: Callable[..., Done]) -> Non
     assert sweep().json["knowledge"] is None
 
 
+@pytest.mark.slow
 def test_the_table_has_tuned_and_untuned_minima(sweep: Callable[..., Done], team: Path) -> None:
     result = sweep("--tune").json
     with (team / "table.csv").open(newline="") as file:
@@ -39,6 +40,7 @@ def test_the_table_has_tuned_and_untuned_minima(sweep: Callable[..., Done], team
     assert result["tuning_lowers_s_R_min"] == pytest.approx(sum(lowered) / len(lowered))
 
 
+@pytest.mark.slow
 def test_sample_teams_are_read_from_contest_files(sweep: Callable[..., Done], team: Path) -> None:
     folder = team / "everybody"
     folder.mkdir()

@@ -85,6 +85,7 @@ def test_t25_a_second_release_changes_no_byte_and_draws_no_table(folder: Path) -
     assert hashes(folder) == before
 
 
+@pytest.mark.slow
 def test_t25_a_release_that_is_killed_is_nothing_or_is_finished_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +234,7 @@ def test_a_second_run_scores_nothing_and_changes_no_byte(
     assert hashes(folder) == before
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_where_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = judged(folder).board()
     (folder / "judge" / "scores.jsonl").unlink()
@@ -364,6 +366,7 @@ def test_two_files_of_one_name_count_neither(folder: Path) -> None:
     assert sorted(one.file for one in found) == [f"submissions/again/{path.name}", f"submissions/{path.name}"]
 
 
+@pytest.mark.slow
 def test_the_last_valid_file_counts_by_its_arrival(folder: Path) -> None:
     sent = folder / "submissions"
     for day in ("mon", "tue", "wed"):

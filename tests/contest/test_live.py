@@ -212,6 +212,7 @@ def judged(folder: Path) -> Judgement:
     return judge(attack_all(read_submissions(folder)))
 
 
+@pytest.mark.slow
 def test_every_release_has_its_own_users_under_its_commitment(held: Path) -> None:
     made = read_commitments(held)
     assert len(made) == 3

@@ -65,6 +65,7 @@ def test_every_published_table_opens_its_commitment(held: SimulatedContest) -> N
             assert verify(one.commitment.digest, one.release.id_table, one.commitment.salt)
 
 
+@pytest.mark.slow
 def test_the_same_seed_holds_the_same_contest_on_any_number_of_threads(
     held: SimulatedContest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def test_real_entropy_is_the_lempel_ziv_estimate(walks: Traces) -> None:
     assert statistics.entropies(walks).real == pytest.approx([slow(of(walks, user)) for user in range(8)])
 
 
+@pytest.mark.slow
 def test_entropies_are_ordered_and_predictability_is_a_share(city: Traces) -> None:
     bits = statistics.entropies(city.take_users(np.arange(100)))
     assert (bits.real < bits.uncorrelated).all()

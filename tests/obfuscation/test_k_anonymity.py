@@ -89,6 +89,7 @@ def people() -> tuple[Traces, Traces]:
     return reference, original
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 5, 20])
 def test_even_who_knows_the_originals_finds_one_in_k(people: tuple[Traces, Traces], k: int) -> None:
     _, original = people

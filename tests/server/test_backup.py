@@ -44,6 +44,7 @@ def played(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
     return held
 
 
+@pytest.mark.slow
 def test_nobody_works_on_a_restored_contest_yet(held: Held, tmp_path: Path) -> None:
     """The judges of the contest that was backed up are not shown as those of the new one."""
     from tracearena.server import clock
@@ -71,6 +72,7 @@ def test_a_restored_contest_is_the_same_and_goes_on(played: Held, tmp_path: Path
     assert original(again, "001").n_users == original(played, "001").n_users
 
 
+@pytest.mark.slow
 def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path: Path) -> None:
     """Neither the judge's key, nor a row of an original, nor who is who, nor the password of a database."""
     write_backup(played.folder, tmp_path / "friday.tar")
@@ -87,6 +89,7 @@ def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path
     assert (tmp_path / "friday.tar").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_the_age_of_the_last_backup_is_known(played: Held, tmp_path: Path) -> None:
     """`contest status` shows it."""
     from tracearena.server.operations.status import collect_status
@@ -203,6 +206,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 def test_a_folder_knows_nothing_of_where_it_was(held: Held, tmp_path: Path) -> None:
     """The contest of a backup is in SQLite, wherever the first one was, unless another is named."""
     write_backup(held.folder, tmp_path / "friday.tar")

@@ -167,6 +167,7 @@ def test_m1_without_guards_it_could(what: str, unguarded_server: ForkServer, kno
     assert attempt(unguarded_server, what, known) == ""
 
 
+@pytest.mark.slow
 @needs_seccomp
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86_64")
 def test_a_child_makes_no_call_that_is_not_listed(guarded_server: ForkServer, known: dict[str, Any]) -> None:

@@ -120,6 +120,7 @@ def test_no_time_is_given_once_the_judge_has_closed_the_phase(held: Held) -> Non
         give_extra_time("003", "anonymization_end", SCHEDULE.attack_begin, **WHY)
 
 
+@pytest.mark.slow
 def test_everybody_sees_extra_time_and_the_team_its_own(
     held: Held, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -141,6 +141,7 @@ def _lost() -> str:
     return key
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_over_every_job_is_to_blame_itself(held: Held) -> None:
     """Each job waits for the others, so no job loses three in a row; only ten in all are too many."""
     for number in range(3):

@@ -76,6 +76,7 @@ def test_a_judge_error_can_be_tried_again(
         worker.retry_job(job, "organiser", "once more")
 
 
+@pytest.mark.slow
 def test_a_judge_error_gives_its_quota_back_once(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +153,7 @@ def test_a_rerun_draws_no_id_table_again(held: Held, tmp_path: Path) -> None:
     assert DataSet.objects.get(team__number="001").commitment in before[-1].decode()
 
 
+@pytest.mark.slow
 def test_what_was_released_counts(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even where another upload is scored between the drawing of the pseudonyms and the end of the job."""
     held.anonymization()

@@ -163,6 +163,7 @@ def test_a_failed_live_score_comes_again_only_within_the_budget(
     assert Job.objects.get(key=f"live/{failing.pk}").state == "failed"
 
 
+@pytest.mark.slow
 def test_the_users_of_the_board_are_fixed_and_opened(live: Held) -> None:
     """By the same hash as the table."""
     live.results()

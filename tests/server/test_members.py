@@ -57,6 +57,7 @@ def test_other_letters_give_no_further_tries(held: Held) -> None:
     assert tried("AnNaBeL").status_code == 429
 
 
+@pytest.mark.slow
 def test_a_new_password_ends_the_tokens_of_its_owner(held: Held) -> None:
     """Those of others in the team stay."""
     client, mate = joined(held, "001", "ann"), joined(held, "001", "bob")
@@ -162,6 +163,7 @@ def test_two_who_shut_out_each_other_do_not_both_succeed(held: Held) -> None:
         assert sorted(pool.map(shut_out, ["organiser", "second"])) == [False, True]
 
 
+@pytest.mark.slow
 def test_the_commands_do_the_same(held: Held, capsys: pytest.CaptureFixture[str]) -> None:
     """List, add, reset, disable."""
     import json

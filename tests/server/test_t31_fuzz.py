@@ -96,6 +96,7 @@ def test_t31_parquet_files(capfd: pytest.CaptureFixture[str]) -> None:
     assert counted["bad-parquet"] > STRINGS / 2
 
 
+@pytest.mark.slow
 def test_t31_five_hundred_parquet_files(capfd: pytest.CaptureFixture[str]) -> None:
     counted = outcomes(checked_code, parquet_files(), 500)
     assert set(counted) - {"good"} <= set(VERDICTS) | {"long-line"}
@@ -131,6 +132,7 @@ def test_t31_sealed_headers() -> None:
     assert set(headers) == {SealError.__name__}
 
 
+@pytest.mark.slow
 def test_t31_wrapped_secrets() -> None:
     from tracearena.server.store.crypto import unwrap, wrap
 

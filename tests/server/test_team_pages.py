@@ -275,6 +275,7 @@ def test_targets_show_which_attacks_are_handed_in(
     assert '<th scope="row">001' not in page
 
 
+@pytest.mark.slow
 def test_a_team_sees_its_own_original_and_nobody_elses(held: Held) -> None:
     """The picture of one person's day, and all events for the viewer: opened by the login's key alone."""
     client = joined(held, "001")
@@ -295,6 +296,7 @@ def test_a_team_sees_its_own_original_and_nobody_elses(held: Held) -> None:
         assert client.get(address).status_code == 403
 
 
+@pytest.mark.slow
 def test_own_traces_are_read_once(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many pages show them, and for each team its own."""
     from tracearena.server.web import views_team

@@ -10,6 +10,7 @@ from tracearena.errors import ParameterError
 from tracearena.server import teams
 
 
+@pytest.mark.slow
 def test_a_team_whose_secrets_were_stolen_is_let_in_anew(held: Held) -> None:
     """Logins, tokens and open links end at once; the new link opens the same bundle."""
     client = joined(held, "001", "ann")

@@ -85,6 +85,7 @@ def test_t18_attacks_have_the_same_edges(held: Held) -> None:
     assert DataSet.objects.get(team__number="002").released_at is not None
 
 
+@pytest.mark.slow
 def test_a_late_file_has_a_limit_of_its_own(holding: Callable[..., Held]) -> None:
     """So nobody fills the disk after the end; and what counts is not touched by it."""
     held = holding(obfuscated_uploads=2)
@@ -114,6 +115,7 @@ def test_a_retry_after_the_end_gets_the_old_receipt(held: Held) -> None:
     assert caller.upload("obfuscated/1", b"rows", "k").json() == first
 
 
+@pytest.mark.slow
 def test_a_retry_when_nothing_is_left_gets_the_old_receipt(holding: Callable[..., Held]) -> None:
     """The limit is looked at after the key."""
     held = holding(obfuscated_uploads=1)
@@ -212,6 +214,7 @@ def test_t09_a_file_size_limit_of_the_system_is_507_too(held: Held) -> None:
     assert not list(folder.incoming.iterdir())
 
 
+@pytest.mark.slow
 def test_t28_a_file_above_the_cap_is_413(holding: Callable[..., Held]) -> None:
     """On form and API; exactly the cap is taken."""
     held = holding(largest_file_mb=1)
@@ -353,6 +356,7 @@ NASTY = {
 }
 
 
+@pytest.mark.slow
 def test_t30_nasty_file_names_are_shown_and_used_for_nothing(held: Held) -> None:
     """No folder is left, no letter turns the text around, no tag is a tag; the file lies under its hash."""
     from tracearena.server.models import Submission

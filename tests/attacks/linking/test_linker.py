@@ -65,6 +65,7 @@ def test_nobody_is_found_where_nothing_is_left(small_city: tuple[Traces, Traces]
     assert share * len(everybody) <= 4
 
 
+@pytest.mark.slow
 def test_times_alone_give_people_away_where_places_are_destroyed() -> None:
     known, later = people_with_hours()
     case = released(known, later, RandomizedResponse(epsilon=0.1))

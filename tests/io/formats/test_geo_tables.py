@@ -184,6 +184,7 @@ class TestHostile:
         with pytest.raises(FileError, match="has views beside its tables"):
             ta.read(tmp_path / "p.gpkg")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("index", [False, True])
     @pytest.mark.parametrize("column", ["user", "note"])
     def test_one_long_text_a_thousand_times_is_not_unpacked(

@@ -45,6 +45,7 @@ def test_no_zone_and_no_format_loses_a_point(
     assert timezone or "guessed from the coordinates" in str(zone)
 
 
+@pytest.mark.slow
 def test_a_table_as_text_and_a_frame_hold_the_same(travellers: Path, tmp_path: Path) -> None:
     expected = ta.read(travellers).traces
     ta.write(expected, tmp_path / "points.csv")

@@ -46,6 +46,7 @@ def test_a_large_table_is_converted_as_a_small_one(
         assert pl.read_csv(tmp_path / name).equals(pl.read_csv(tmp_path / f"whole-{name}"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("portions_of_points")
 def test_parts_of_text_are_its_points_and_a_stopped_run_goes_on(
     tmp_path: Path, run: Callable[..., str], monkeypatch: pytest.MonkeyPatch
@@ -72,6 +73,7 @@ def test_parts_of_text_are_its_points_and_a_stopped_run_goes_on(
     assert pl.read_parquet(tmp_path / "out" / "*.parquet").equals(city().to_frame())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("portions_of_points")
 def test_a_bad_row_is_left_out_and_nothing_else(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(city(), tmp_path, "csv")

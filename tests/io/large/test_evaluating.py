@@ -120,6 +120,7 @@ def test_folders_that_name_a_column_are_tables_too(tmp_path: Path, run: Callable
     assert found[0] | {"file": ""} == found[1] | {"file": ""}
 
 
+@pytest.mark.slow
 def test_without_the_attacks_the_rest_is_the_same(tmp_path: Path, run: Callable[..., str]) -> None:
     words = tables(tmp_path, "file")
     all_of_it = at_once(run, "evaluate", "--json", *words)

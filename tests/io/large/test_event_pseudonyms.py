@@ -146,6 +146,7 @@ def test_workers_shuffle_as_threads_do(
     assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_in_parts_is_refused(tmp_path: Path, run: Callable[..., str]) -> None:
     path = laid_out(tmp_path, "file")
     run("obfuscate", "RR(2)", path, tmp_path / "released.csv", "--seed", 1)

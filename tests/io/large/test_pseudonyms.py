@@ -138,6 +138,7 @@ def test_a_run_that_was_killed_at_its_very_end_goes_on_with_its_id_table(
     assert pl.read_parquet(out / "*.parquet")["user_id"].unique().sort().equals(pseudonyms, check_names=False)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("portions_of_points")
 @pytest.mark.parametrize("stopped", ["after two parts", "before any"])
 def test_a_run_that_goes_on_replaces_no_other_id_table(

@@ -94,6 +94,7 @@ def complete(original: Traces) -> Traces:
     return Traces.from_dense(dense, GRID, original.clock, user_ids=original.user_ids, first_instant=first)
 
 
+@pytest.mark.slow
 @examples(30)
 @given(released=releases())
 def test_what_is_written_reads_the_same(

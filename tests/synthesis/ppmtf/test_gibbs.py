@@ -124,6 +124,7 @@ def test_the_error_reported_is_that_of_the_seen_cells():
     assert np.isclose(handed.squared_error, (seen * (value - expected) ** 2).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scatter", ["centred", "uncentred"])
 def test_wishart_means_follow_the_scatter(scatter):
     rng = np.random.default_rng(0)

@@ -49,6 +49,7 @@ def test_visit_probabilities_are_stationary_for_every_slot(small):
             assert (matrix >= 0).all()
 
 
+@pytest.mark.slow
 def test_drawn_steps_have_the_probabilities_of_the_matrices(small):
     days = 40_000
     traces = small.draw(days, np.random.SeedSequence(3))
@@ -65,6 +66,7 @@ def test_drawn_steps_have_the_probabilities_of_the_matrices(small):
                     assert np.abs(share - q[slot, place]).max() < 5 * np.sqrt(0.25 / here.sum())
 
 
+@pytest.mark.slow
 def test_places_follow_the_visit_distribution_of_their_slot(small):
     """Within a slot the chain converges to π; after one step it has already moved towards it."""
     traces = small.draw(40_000, np.random.SeedSequence(4))
