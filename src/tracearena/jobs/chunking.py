@@ -36,14 +36,10 @@ from tracearena.jobs.transformation import Change, WriteSummary, digest_inputs, 
 from tracearena.traces import GpsTraces, Traces
 
 S = TypeVar("S", bound="FirstPass")
-
-
 W = TypeVar("W")
-
 
 _MIN_CHUNKED_ROWS = 2_000_000
 """Points or events of a table that is not read whole, unless `engine.use` says otherwise."""
-
 
 PARTS = "partitions"
 CHUNKED = {
@@ -53,10 +49,8 @@ CHUNKED = {
 """Formats of events and of points whose tables are read in chunks."""
 _CUT = "is cut by hours or dates, which needs all rows at once"
 
-
 Arrange = Callable[["UserChunkTable[Any]", Any, Path, Any], "UserChunkTable[Any]"]
 """Reorders the users of a table, given what was found in it, a folder and the root of all draws."""
-
 
 Problem = Callable[[ReadingOptions, "Input"], str | None]
 """Says what keeps a table from being worked on a few users at a time."""
@@ -66,7 +60,7 @@ def find_points_problem(reading: ReadingOptions, source: Input) -> str | None:
     """Return what keeps a table of points from being worked on a few users at a time."""
     if reading.format not in (None, *CHUNKED["points"]):
         return f"is read as {reading.format}"
-    return (_CUT if reading.cuts_rows else None) or find_points_obstacle(source)
+    return _CUT if reading.cuts_rows else find_points_obstacle(source)
 
 
 def find_events_problem(reading: ReadingOptions, source: Input) -> str | None:
@@ -81,8 +75,9 @@ def find_events_problem(reading: ReadingOptions, source: Input) -> str | None:
         return "is read with a table of times (--times)"
     if reading.resample is not None:
         return "is resampled (--resample), which only GPS points are"
-    needs_places = reading.grid is None and reading.places is None
-    return (_CUT if reading.cuts_rows else None) or find_events_obstacle(source, needs_places=needs_places)
+    if reading.cuts_rows:
+        return _CUT
+    return find_events_obstacle(source, needs_places=reading.grid is None and reading.places is None)
 
 
 def is_processed_in_chunks(
