@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.border.command_line import tracearena
 from typer.testing import CliRunner
 
 from tracearena.cli import build, main
@@ -112,3 +113,26 @@ def test_a_mistake_is_one_message_and_status_2(
     assert message in printed.err
     assert printed.out == ""
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("option", [("--columns", "user=nobody"), ("--one-user", "me"), ("--delimiter", ";")])
+def test_a_release_has_no_layout_to_tell(tmp_path: Path, option: tuple[str, str]) -> None:
+    (tmp_path / "in.csv").write_text(
+        "user,time,lat,lng,place\n1,2012-04-03 10:00,40,-74,a\n1,2012-04-03 11:00,41,-74,b\n"
+    )
+    assert tracearena("obfuscate", "No", "in.csv", "out.csv", folder=tmp_path).status == 0
+    done = tracearena("describe", "out.csv", *option, folder=tmp_path)
+    assert done.status == 2
+    assert f"{option[0]} does not apply to released traces in a table" in done.err
+
+
+def test_columns_are_proposed_for_the_file_that_is_described_alone(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(
+        "user,time,lat,lng,place\n1,2012-04-03 10:00,40,-74,a\n1,2012-04-03 11:00,41,-74,b\n"
+    )
+    assert tracearena("obfuscate", "No", "in.csv", "out.csv", folder=tmp_path).status == 0
+    (tmp_path / "odd.csv").write_text("a;b;c\n1;2;3\n")
+    done = tracearena("describe", "out.csv", "--original", "odd.csv", folder=tmp_path)
+    assert done.status == 2
+    assert done.err.startswith("odd.csv: ")
+    assert "first rows" not in done.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -113,3 +114,10 @@ def test_a_command_looks_at_each_input_once(
     looked_at = {name for name in COMMANDS[command] if name in INPUTS}
     assert {name: heads[name] for name in looked_at} == dict.fromkeys(looked_at, 1)
     assert max(guesses.values(), default=0) <= 1, guesses
+
+
+def test_a_pipe_is_refused_before_it_is_read(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = tracearena("similarity", folder / "table.csv", tmp_path / "pipe", "--seed", "1")
+    assert done.status == 2
+    assert "pipe" in done.err

@@ -113,3 +113,32 @@ def test_an_audit_from_python_writes_the_same_page(folder: Path) -> None:
     found = ta.jobs.audit("in.csv", "python", settings=ta.audit.Settings(quick=True), seed=1)
     assert json.loads(json.dumps(found.to_dict())) == done.json
     assert Path("python/audit.html").read_bytes() == Path("command/audit.html").read_bytes()
+
+
+SEMICOLONS = "who;when;y;x\nu0;2020-01-01T00:00:00Z;35.1;139.7\nu1;2020-01-01T01:00:00Z;35.2;139.7\n"
+LAID_OUT = ReadingOptions(columns="user=who,time=when,lat=y,lng=x", delimiter=";")
+
+
+def test_an_input_keeps_what_the_options_do_not_say(folder: Path) -> None:
+    Path("semi.csv").write_text(SEMICOLONS)
+    source = Input("semi.csv", LAID_OUT.parse_layout())
+    assert ta.read(source, "points").traces.n_users == 2
+    assert isinstance(ta.read(Input("in.csv", asked_format="points"), decimal=".").traces, ta.GpsTraces)
+    assert ta.jobs.describe(source).to_dict()["users"] == 2
+    assert ta.jobs.describe(Input("semi.csv"), reading=LAID_OUT).to_dict()["users"] == 2
+    assert ta.jobs.pseudonymise(source, "out.csv", "secret.csv", seed=1)["pseudonyms"] == 2
+
+
+@pytest.mark.parametrize("chunk_rows", [20, 10**9])
+def test_an_input_is_read_alike_whatever_its_size(folder: Path, chunk_rows: int) -> None:
+    with ta.engine.use(chunk_rows=chunk_rows):
+        assert ta.jobs.describe(Input("in.csv", asked_format="points")).to_dict()["format"] == "gps"
+        assert ta.jobs.convert(Input("in.csv", asked_format="points"), "out.parquet").are_points
+
+
+def test_files_beside_may_be_named_by_text(folder: Path) -> None:
+    city = ta.simulate(users=3, days=1, seed=1)
+    ta.write(city, "contest.csv", to="pwscup", places_out="places.csv")
+    assert (
+        ta.jobs.describe("contest.csv", reading=ReadingOptions(places="places.csv")).to_dict()["users"] == 3
+    )

@@ -65,7 +65,7 @@ def convert(
     """Convert traces, put them on a grid, choose places and instants, set testing users or days aside."""
     from tracearena import jobs
 
-    result, report, remarks = jobs.convert(
+    result, report, remarks, are_points = jobs.convert(
         file,
         out,
         reading=reading,
@@ -81,7 +81,6 @@ def convert(
         cluster=cluster,
         resume=resume,
     )
-    are_points = "points" in result and "events" not in result
     print_result(result if as_json or are_points else _format_for_people(result), as_json)
     if report is not None and (are_points or not as_json):
         for line in report.lines():

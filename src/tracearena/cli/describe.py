@@ -41,7 +41,8 @@ def describe(
     try:
         summary = jobs.describe(file, reading=reading, original=original, html=html, cluster=cluster)
     except FileError as error:
-        _print_proposal(reading, file, error, as_json)
+        if error.path == str(file):
+            _print_proposal(reading, file, error, as_json)
         raise
     result = summary.to_dict()
     if not isinstance(summary, Summary):

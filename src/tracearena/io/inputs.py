@@ -141,6 +141,7 @@ class Input(PathLike[str]):
     @cached_property
     def _head(self) -> tuple[bytes, bytes | FileError]:
         """The first four bytes, and the first of the unpacked ones or why they cannot be unpacked."""
+        refuse_pipe(self.path)
         with open(self.path, "rb") as file:
             first = file.read(4)
             file.seek(0)

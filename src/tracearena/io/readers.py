@@ -125,7 +125,8 @@ def read(
     if isinstance(path_or_frame, (str, PathLike)):
         source = path_or_frame if isinstance(path_or_frame, Input) else Input(path_or_frame, layout, format)
         if source is path_or_frame and (format is not None or layout.option_names):
-            source = source.read_as(format, layout)
+            laid_out = layout if layout.option_names else source.layout
+            source = source.read_as(format or source.asked_format, laid_out)
         reading = _read_path(source, replace(request, layout=source.layout))
         if sample is None:
             return reading

@@ -84,11 +84,12 @@ def read_released(
     header = source.contest_header if format in (None, "pwscup") else None
     if header is None and format == "pwscup" and original is not None:
         header = OBFUSCATED
+    laid_out = {"no_header" if name == "header" else name: True for name in source.layout.option_names}
     caps = {"max_bytes": max_bytes, "max_listed_ids": max_listed_ids}
     if header != OBFUSCATED:
         _refuse_options(path, "other files than the contest's obfuscated traces", None, caps)
     if header is None and (format == released_table.FORMAT or (format is None and source.is_released_table)):
-        _refuse_options(path, "released traces in a table", choices, options | {"times": times})
+        _refuse_options(path, "released traces in a table", choices, options | laid_out | {"times": times})
         if original is not None:
             known, clock = known or original.places, clock or original.clock
         reading = released_table.read_released_table(path, places=known, clock=clock)
@@ -105,7 +106,7 @@ def read_released(
         ).as_events()
         reading = Reading(ObfuscatedTraces.from_traces(traces), report)
     else:
-        _refuse_options(path, "the contest's files", choices, options)
+        _refuse_options(path, "the contest's files", choices, options | laid_out)
         times = times or pwscup.find_times_file(path, places)
         return _read_contest_release(path, header, original, known, times, allow_repetition, caps)
     if original is None:

@@ -58,15 +58,15 @@ Problem = Callable[[ReadingOptions, "Input"], str | None]
 
 def find_points_problem(reading: ReadingOptions, source: Input) -> str | None:
     """Return what keeps a table of points from being worked on a few users at a time."""
-    if reading.format not in (None, *CHUNKED["points"]):
-        return f"is read as {reading.format}"
+    if source.asked_format not in (None, *CHUNKED["points"]):
+        return f"is read as {source.asked_format}"
     return _CUT if reading.cuts_rows else find_points_obstacle(source)
 
 
 def find_events_problem(reading: ReadingOptions, source: Input) -> str | None:
     """Return what keeps a table of events from being worked on a few users at a time."""
-    if reading.format not in (None, *CHUNKED["events"]):
-        return f"is read as {reading.format}"
+    if source.asked_format not in (None, *CHUNKED["events"]):
+        return f"is read as {source.asked_format}"
     if reading.top is not None:
         return "is cut down to the most visited places, which needs all rows at once"
     if reading.grid is not None and reading.bounds is None:

@@ -30,11 +30,15 @@ from tracearena.traces.geodesy import metres_per_degree
 
 
 class Conversion(NamedTuple):
-    """What was written, the report of a file that was read whole, and what its owner should know."""
+    """What was written, the report of a file that was read whole, and what its owner should know.
+
+    `are_points` says that GPS points were written, and not events.
+    """
 
     result: dict[str, Any]
     report: Report | None = None
     remarks: tuple[str, ...] = ()
+    are_points: bool = False
 
 
 def convert(
@@ -93,7 +97,8 @@ def convert(
         and chunking.is_processed_in_chunks(reading, source, out, to, cluster=cluster, resume=resume)
     ):
         with join_cluster(cluster) as workers:
-            return Conversion(_convert_point_chunks(reading, source, out, to, workers, resume))
+            written = _convert_point_chunks(reading, source, out, to, workers, resume)
+        return Conversion(written, are_points=True)
     in_chunks = (
         not any(others[1:]) and to in (None, "table", PARTS) and chunking.is_event_table(reading, source)
     )
@@ -125,7 +130,8 @@ def convert(
             "GPS points without --grid", places_out=places_out, fill_gaps=fill_gaps, merge_places=merge_places
         )
         refuse_options("GPS points", test=test)
-        return Conversion(_convert_points(reading, whole.as_points(), asked), whole.report)
+        written = _convert_points(reading, whole.as_points(), asked)
+        return Conversion(written, whole.report, are_points=True)
     prepared = prepare_for_sglt(whole.as_events(), fill_gaps=fill_gaps, merge_places=merge_places)
     return _convert_events(reading, source.path, prepared, asked, key)
 
@@ -145,8 +151,6 @@ class _ConversionOutput:
 
     def check(self, reading: ReadingOptions) -> None:
         """Refuse options that belong together and do not stand together."""
-        from tracearena.errors import ParameterError
-
         if (self.test is None) != (self.test_share is None):
             raise ParameterError("--test-share and --test belong together: how many users, and where they go")
         if (self.reference is not None) != reading.is_split:
@@ -208,7 +212,7 @@ def can_convert_in_chunks(reading: ReadingOptions, file: Input, out: Path, to: s
         not any(getattr(reading, name) for name in EVENTS_ONLY)
         and to in (None, "points", PARTS)
         and chunking.can_process_points_in_chunks(reading, file, out, to)
-        and (reading.format is not None or is_point_table(file))
+        and (file.asked_format is not None or is_point_table(file))
     )
 
 

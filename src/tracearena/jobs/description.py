@@ -86,7 +86,7 @@ def describe(
         if summary is not None:
             return summary
     refuse_options("what is read whole", cluster=cluster)
-    if original is not None or (reading.format is None and source.is_release):
+    if original is not None or (source.asked_format is None and source.is_release):
         return _describe_release(reading, source, original, html)
     with show_unsaved_progress(f"reading {source.path.name}"):
         traces, report = reading.read(source)
@@ -111,7 +111,7 @@ def _describe_in_chunks(
         return None
     if not chunking.is_processed_in_chunks(reading, source, cluster=cluster):
         return None
-    if reading.format is None and not is_point_table(source):
+    if source.asked_format is None and not is_point_table(source):
         return None
     with join_cluster(cluster) as workers:
         return describe_point_table(reading, source, workers)

@@ -94,10 +94,11 @@ def pseudonymise(
     out, id_table, original = Path(out), Path(id_table), as_path(original)
     source = file if isinstance(file, Input) else Input(file)
     # With an original, --from and the layout are its own.
-    if (reading.format is None or original is not None) and source.is_release:
+    format = reading.format or source.asked_format
+    if (format is None or original is not None) and source.is_release:
         kind = _OBFUSCATED
     else:
-        source = source.read_as(reading.format, reading.parse_layout())
+        source = reading.open(source)
         kind = _GPS if source.holds_points else _EVENTS
     options = {"original": original} | {
         name: getattr(reading, name) for name in ("places", "times", "timezone", *LIMITS)

@@ -65,6 +65,11 @@ class ReadingOptions:
     max_bytes: int | None = None
     max_listed_ids: int | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("places", "times"):
+            if isinstance(getattr(self, name), str):
+                object.__setattr__(self, name, Path(getattr(self, name)))
+
     @property
     def words(self) -> list[str]:
         """The same options as they are written on a command line, without those left at their defaults."""
@@ -125,18 +130,27 @@ class ReadingOptions:
         refuse_options("other files than the contest's submissions", **limits)
 
     def open(self, path: File | Input) -> Input:
-        """Return a path as these options say that it is to be read, looked at once."""
+        """Return a path as these options say that it is to be read; an input keeps what they do not say."""
         from tracearena.io import Input
 
-        if isinstance(path, Input):
-            return path
-        return Input(path, self.parse_layout(), self.format)
+        layout = self.parse_layout()
+        if not isinstance(path, Input):
+            return Input(path, layout, self.format)
+        format, laid_out = self.format or path.asked_format, layout if layout.option_names else path.layout
+        is_same = format == path.asked_format and laid_out == path.layout
+        return path if is_same else path.read_as(format, laid_out)
+
+    def _open_if_path(self, path: File | Input) -> Input:
+        """Return an input as it is, and a path opened."""
+        from tracearena.io import Input
+
+        return path if isinstance(path, Input) else self.open(path)
 
     def open_second(self, path: Path | Input) -> Input:
         """Return a further file of a command: one that we wrote has our own columns."""
         from tracearena.io.options import AS_NAMED
 
-        source = self.open(path)
+        source = self._open_if_path(path)
         is_own = bool(source.layout.option_names) and source.is_own_table
         return source.read_as(source.asked_format, AS_NAMED) if is_own else source
 
@@ -147,7 +161,7 @@ class ReadingOptions:
 
         hours = None if self.hours is None else parse_hours(self.hours)
         choices = self.choices()
-        source = self.open(path)
+        source = self._open_if_path(path)
         self.refuse_for(is_gps=source.holds_points)
         reading = read(
             source,
@@ -170,7 +184,7 @@ class ReadingOptions:
 
     def read_points(self, path: Path | Input) -> Reading[GpsTraces]:
         """Read GPS points, and the coordinates of events too; say on stderr what was wrong with them."""
-        source = self.open(path)
+        source = self._open_if_path(path)
         if source.asked_format is None and "points" in source.guess.formats:
             source = source.read_as("points")
         reading = self.read(source).as_points()
@@ -226,11 +240,12 @@ class ReadingOptions:
         from tracearena.errors import FileError
         from tracearena.io import Reading, read_released
         from tracearena.io.alignment import align_tables
+        from tracearena.io.options import AS_NAMED
         from tracearena.io.released import match_original_events
         from tracearena.traces import ObfuscatedTraces
         from tracearena.traces._arrays import find_positions
 
-        source = self.open(path)
+        source = self._open_if_path(path)
         if id_table is not None:
             self.refuse_limits()
             released, report = self.read_anonymized(source, original)
@@ -244,7 +259,7 @@ class ReadingOptions:
         of_contest = original.report.format == "pwscup" and not source.is_released_table
         if of_contest or source.is_release:
             return read_released(
-                source,
+                source.read_as(source.asked_format, AS_NAMED),
                 original.traces,
                 format="pwscup" if of_contest else None,
                 allow_repetition=allow_repetition,
@@ -264,16 +279,18 @@ class ReadingOptions:
         It is a file of anonymized traces, or traces of any format as they are.
         """
         from tracearena.io import Reading, read_released
+        from tracearena.io.options import AS_NAMED
         from tracearena.traces import ObfuscatedTraces
 
-        source, traces = self.open(path), known.traces
+        source, traces = self._open_if_path(path), known.traces
+        released = source.read_as(source.asked_format, AS_NAMED)
         if source.contest_header is not None:
             times = self._find_times_file(source.path, known)
             return note_new_problems(
-                read_released(source, places=self.places or traces.places, times=times), known
+                read_released(released, places=self.places or traces.places, times=times), known
             )
         if source.is_release:
-            return read_released(source, places=self.places, clock=traces.clock)
+            return read_released(released, places=self.places, clock=traces.clock)
         plain = self.read_alike(source, known)
         return Reading(ObfuscatedTraces.from_traces(plain.traces), plain.report)
 
