@@ -90,8 +90,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 MOST = {
     "obfuscate PL(4,1)": Entered(42, 236),
     "obfuscate GeoInd(100m)": Entered(42, 270),
-    "attack VisitProb-R": Entered(47, 268),
-    "attack Bayes-R": Entered(55, 372),
+    "attack VisitProb-R": Entered(47, 269),
+    "attack Bayes-R": Entered(55, 373),
     "synthesize PPMTF(4,200)": Entered(47, 335),
     "audit --quick": Entered(87, 700),
 }

@@ -68,6 +68,8 @@ class Input(PathLike[str]):
     ----------
     is_folder
         Whether the path is a folder.
+    is_opened
+        Whether the options of a job have said how it is read.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class Input(PathLike[str]):
         recognition.check_known_format(asked_format)
         self.path = Path(path)
         self.is_folder = self.path.is_dir()
+        self.is_opened = False
         self.layout = layout
         self.asked_format = asked_format
         self._inside: dict[Path, Input] = {}

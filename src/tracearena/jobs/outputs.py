@@ -26,7 +26,7 @@ def as_path(file: File | None) -> Path | None:
     return None if file is None else Path(file)
 
 
-def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folders: bool = False) -> None:
+def check_outputs(*paths: Path | None, inputs: Sequence[File | None] = (), folders: bool = False) -> None:
     """Refuse outputs that cannot all be written, before any work is done or any of them exists.
 
     An input is no output: the original traces would be gone, and with them the way back. With
@@ -36,7 +36,7 @@ def check_outputs(*paths: Path | None, inputs: Sequence[Path | None] = (), folde
     from tracearena.files.atomic import clear_leftovers
 
     given = [path for path in paths if path is not None]
-    read = {path.resolve() for path in inputs if path is not None}
+    read = {Path(path).resolve() for path in inputs if path is not None}
     for at, path in enumerate(given):
         clear_leftovers(path)
         if folders and path.is_dir():

@@ -65,11 +65,6 @@ class ReadingOptions:
     max_bytes: int | None = None
     max_listed_ids: int | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("places", "times"):
-            if isinstance(getattr(self, name), str):
-                object.__setattr__(self, name, Path(getattr(self, name)))
-
     @property
     def words(self) -> list[str]:
         """The same options as they are written on a command line, without those left at their defaults."""
@@ -130,27 +125,28 @@ class ReadingOptions:
         refuse_options("other files than the contest's submissions", **limits)
 
     def open(self, path: File | Input) -> Input:
-        """Return a path as these options say that it is to be read; an input keeps what they do not say."""
+        """Return a path as these options say that it is to be read; an input keeps what they do not say.
+
+        What options have opened stays as it is.
+        """
         from tracearena.io import Input
 
+        if isinstance(path, Input) and path.is_opened:
+            return path
         layout = self.parse_layout()
-        if not isinstance(path, Input):
-            return Input(path, layout, self.format)
-        format, laid_out = self.format or path.asked_format, layout if layout.option_names else path.layout
-        is_same = format == path.asked_format and laid_out == path.layout
-        return path if is_same else path.read_as(format, laid_out)
-
-    def _open_if_path(self, path: File | Input) -> Input:
-        """Return an input as it is, and a path opened."""
-        from tracearena.io import Input
-
-        return path if isinstance(path, Input) else self.open(path)
+        if isinstance(path, Input):
+            laid_out = layout if layout.option_names else path.layout
+            source = path.read_as(self.format or path.asked_format, laid_out)
+        else:
+            source = Input(path, layout, self.format)
+        source.is_opened = True
+        return source
 
     def open_second(self, path: Path | Input) -> Input:
         """Return a further file of a command: one that we wrote has our own columns."""
         from tracearena.io.options import AS_NAMED
 
-        source = self._open_if_path(path)
+        source = self.open(path)
         is_own = bool(source.layout.option_names) and source.is_own_table
         return source.read_as(source.asked_format, AS_NAMED) if is_own else source
 
@@ -161,7 +157,7 @@ class ReadingOptions:
 
         hours = None if self.hours is None else parse_hours(self.hours)
         choices = self.choices()
-        source = self._open_if_path(path)
+        source = self.open(path)
         self.refuse_for(is_gps=source.holds_points)
         reading = read(
             source,
@@ -184,7 +180,7 @@ class ReadingOptions:
 
     def read_points(self, path: Path | Input) -> Reading[GpsTraces]:
         """Read GPS points, and the coordinates of events too; say on stderr what was wrong with them."""
-        source = self._open_if_path(path)
+        source = self.open(path)
         if source.asked_format is None and "points" in source.guess.formats:
             source = source.read_as("points")
         reading = self.read(source).as_points()
@@ -245,7 +241,7 @@ class ReadingOptions:
         from tracearena.traces import ObfuscatedTraces
         from tracearena.traces._arrays import find_positions
 
-        source = self._open_if_path(path)
+        source = self.open(path)
         if id_table is not None:
             self.refuse_limits()
             released, report = self.read_anonymized(source, original)
@@ -282,7 +278,7 @@ class ReadingOptions:
         from tracearena.io.options import AS_NAMED
         from tracearena.traces import ObfuscatedTraces
 
-        source, traces = self._open_if_path(path), known.traces
+        source, traces = self.open(path), known.traces
         released = source.read_as(source.asked_format, AS_NAMED)
         if source.contest_header is not None:
             times = self._find_times_file(source.path, known)
