@@ -1,8 +1,8 @@
 """What traces are read from: a file, a folder or an archive, looked at once.
 
 A command makes one `Input` of each path it is given and passes it on. The input knows the first bytes, the
-columns and the format of the path, whether it holds events or GPS points, and what may be read in chunks;
-each is found out when it is first asked for, and kept.
+columns and the format of the path, and whether it holds events or GPS points. Each is found out when it is
+first asked for, and kept.
 """
 
 from __future__ import annotations

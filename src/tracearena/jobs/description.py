@@ -6,10 +6,10 @@ metrics of utility compare.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,16 +105,14 @@ def _describe_in_chunks(
     if chunking.is_event_table(reading, source):
         if not chunking.are_events_processed_in_chunks(reading, source, cluster=cluster):
             return None
-        with join_cluster(cluster) as workers:
-            return describe_event_table(reading, source, workers)
+        return _describe_table(reading, source, cluster, chunking.open_event_table, describe_events)
     if any(getattr(reading, name) for name in EVENTS_ONLY):
         return None
     if not chunking.is_processed_in_chunks(reading, source, cluster=cluster):
         return None
     if source.asked_format is None and not is_point_table(source):
         return None
-    with join_cluster(cluster) as workers:
-        return describe_point_table(reading, source, workers)
+    return _describe_table(reading, source, cluster, chunking.open_point_table, describe_points)
 
 
 def _describe_release(
@@ -143,26 +141,21 @@ def _describe_release(
     return summary
 
 
-def describe_point_table(reading: ReadingOptions, source: Input, cluster: Cluster | None) -> Summary:
-    """Describe a table of points."""
-    with scratch_folder() as scratch:
-        with show_progress(f"reading {source.path.name}", cluster):
-            found_by = source if cluster is None else source.resolve()
-            table, found = chunking.open_point_table(reading, found_by, scratch, is_shared=False)
+def _describe_table(
+    reading: ReadingOptions,
+    source: Input,
+    cluster: Cluster | str | None,
+    open_table: Callable[..., tuple[UserChunkTable[Any], Any]],
+    count: Callable[[UserChunkTable[Any], Any], Summary],
+) -> Summary:
+    """Open a table of points or events, and count it a few users at a time."""
+    with join_cluster(cluster) as workers, scratch_folder() as scratch:
+        with show_progress(f"reading {source.path.name}", workers):
+            found_by = source if workers is None else source.resolve()
+            table, found = open_table(reading, found_by, scratch, is_shared=False)
         found.report.path = str(source)
-        with show_progress("counting", None if table.is_in_scratch else cluster):
-            return describe_points(table, found)
-
-
-def describe_event_table(reading: ReadingOptions, source: Input, cluster: Cluster | None) -> Summary:
-    """Describe a table of events."""
-    with scratch_folder() as scratch:
-        with show_progress(f"reading {source.path.name}", cluster):
-            found_by = source if cluster is None else source.resolve()
-            table, found = chunking.open_event_table(reading, found_by, scratch, is_shared=False)
-        found.report.path = str(source)
-        with show_progress("counting", None if table.is_in_scratch else cluster):
-            return describe_events(table, found)
+        with show_progress("counting", None if table.is_in_scratch else workers):
+            return count(table, found)
 
 
 # Tables in chunks: quantiles of many whole numbers from how often each occurs, and what metrics compare.

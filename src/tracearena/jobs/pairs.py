@@ -104,7 +104,6 @@ class ReleasePair:
         """Read the table of who is who, if there is one."""
         if self.id_table is None:
             return None
-
         return read_pseudonyms(self.id_table)
 
     def read(self, reading: ReadingOptions) -> tuple[GpsTraces, GpsTraces]:

@@ -327,7 +327,7 @@ def note_unread_columns(source: Input, format: str) -> None:
 
 
 def note_problems(reading: _HasReport) -> None:
-    """Say on stderr what was wrong with a file."""
+    """Note what was wrong with a file."""
     for line in reading.report.lines():
         note(line)
 
