@@ -1,0 +1,167 @@
+"""``tracearena budget`` and ``audit-privacy``, and private synthesis, which spends the budget."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracearena.cli._output import JsonOption, print_result
+from tracearena.errors import ParameterError
+from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import refuse_options
+from tracearena.jobs.reading import ReadingOptions
+
+if TYPE_CHECKING:
+    from tracearena.io import Input
+    from tracearena.synthesis import PrivateRoles
+    from tracearena.traces import Traces
+
+
+def budget(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Traces that releases are made from.")],
+    total: Annotated[
+        float | None,
+        typer.Option("--total", help="Set the largest ε that all releases of this file may spend together."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print what private releases of a file have spent, and how much is left.
+
+    The ledger is DATA.budget.json, next to the file. It is for the content of the file: a copy elsewhere has
+    a ledger of its own.
+
+    Example:
+      tracearena budget trips.csv --total 4
+    """
+    from tracearena.synthesis.private.ledger import Ledger
+
+    ledger = Ledger.open(data)
+    if total is not None:
+        ledger = ledger.with_total(total)
+        ledger.write()
+    for one in () if as_json else ledger.spendings:
+        note(f"{one.at}: {one.method} spent ε = {one.epsilon:g}, δ = {one.delta:g} for one {one.unit}")
+    left = None if ledger.total is None else max(ledger.total - ledger.epsilon, 0.0)
+    result: dict[str, Any] = {
+        "releases": len(ledger.spendings),
+        "epsilon": ledger.epsilon,
+        "delta": ledger.delta,
+        "total": ledger.total,
+        "left": left,
+    }
+    print_result(result, as_json)
+
+
+def audit_privacy(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A private synthesizer, such as 'PrivateRoles(1)'.")
+    ],
+    shares: Annotated[
+        str | None, typer.Option("--shares", help="Share of ε for each table, as for `synthesize`.")
+    ] = None,
+    runs: Annotated[
+        int, typer.Option("--runs", min=100, help="Most releases from each of two data sets, for each table.")
+    ] = 20_000,
+    as_json: JsonOption = False,
+) -> None:
+    """Plant people, release many times, and print a lower bound on ε for each table.
+
+    The data comes from the embedded city. A bound above the claim proves that the guarantee does not hold. A
+    bound below the claim does not prove that it holds.
+
+    Example:
+      tracearena audit-privacy "PrivateRoles(1)"
+    """
+    from tracearena.audit.canaries import CONFIDENCE, audit_canaries
+    from tracearena.errors import AlgorithmError
+
+    algorithm = create_private(name, shares)
+    with show_progress("tables"):
+        found = audit_canaries(algorithm, runs=runs)
+    broken = [one.table for one in found if not one.holds]
+    if as_json:
+        bounds = {one.table: one.to_dict() | {"holds": one.holds} for one in found}
+        print_result({"method": str(algorithm), "confidence": CONFIDENCE, "bounds": bounds}, as_json)
+    else:
+        for one in found:
+            power = "" if one.runs >= one.needed else f"; {one.needed:,} runs would notice half the noise"
+            typer.echo(
+                f"{one.table}: ε is at least {one.lower:.3f} and claimed to be {one.claim:.3f} "
+                f"({one.runs:,} runs, canary: {one.canary}{power})"
+            )
+    if broken:
+        raise AlgorithmError(f"{algorithm}: ε is larger than claimed: {', '.join(broken)}")
+
+
+def create_private(name: str, shares: str | None) -> PrivateRoles:
+    """Make the algorithm of a name, and refuse one without a guarantee."""
+    from tracearena.algorithms import catalogue
+    from tracearena.synthesis import PrivateRoles
+
+    made = catalogue.create(name, "synthesizer")
+    if not isinstance(made, PrivateRoles):
+        raise ParameterError(f"{name} has no guarantee to audit; PrivateRoles has one")
+    return made if shares is None else PrivateRoles(epsilon=made.epsilon, delta=made.delta, shares=shares)
+
+
+def check_private_inputs(
+    reading: ReadingOptions, source: Input, virtual_users: int | None, seed: int | None, *, not_private: bool
+) -> int:
+    """Refuse whatever would be taken from the data, and return the number of virtual people."""
+    refuse_options("PrivateRoles: most visited places are taken from the data", top=reading.top)
+    if virtual_users is None:
+        raise ParameterError(
+            "PrivateRoles needs --virtual-users N: how many people the data has is not public"
+        )
+    if reading.places is None:
+        raise ParameterError(
+            "PrivateRoles needs --places FILE, a public list: the places that the data visits are not public"
+        )
+    if reading.interval is None and not source.has_instants:
+        raise ParameterError(
+            "PrivateRoles needs --interval, such as 1h: the instants that the data has are not public"
+        )
+    if seed is not None and not not_private:
+        raise ParameterError(
+            "PrivateRoles: noise with --seed can be repeated, and anyone who guesses the seed can remove it "
+            "and see the exact tables; leave it out, or add --not-private-seed for an experiment"
+        )
+    if seed is None and not_private:
+        raise ParameterError("--not-private-seed does not apply without --seed")
+    return virtual_users
+
+
+def fit_privately(
+    model: PrivateRoles, traces: Traces, data: Path, seed: Any, path: Path | None
+) -> PrivateRoles:
+    """Fit a model, after its cost is in the ledger of the data; a model file that exists costs nothing."""
+    from tracearena.engine import is_secret
+    from tracearena.synthesis import PrivateRoles
+    from tracearena.synthesis.private.ledger import Ledger
+    from tracearena.synthesis.private.roles import PublicFrame
+    from tracearena.synthesis.private.tables import OpenDPNoise
+
+    if path is not None and path.exists():
+        saved = PrivateRoles.load(path)
+        if saved != model:
+            raise ParameterError(f"{path}: is a model of {saved!r}, not of {model!r}")
+        note(f"{path}: drawn from the model that was saved; nothing more is spent")
+        return saved
+    if is_secret(seed):
+        OpenDPNoise.require()
+        cost = model.plan(PublicFrame(traces.places, traces.clock))
+        ledger = Ledger.open(data).spend(str(model), cost.spent, cost.delta, cost.costs[0].table.unit)
+        # What is not written down must not be released: the ledger comes first.
+        ledger.write()
+        for line in cost.lines():
+            note(line)
+        note(f"{ledger.path}: {data} has now spent ε = {ledger.epsilon:g}, δ = {ledger.delta:g}")
+    else:
+        note("warning: drawn with --seed: this release has no guarantee, and is not entered in the ledger")
+    with show_progress("counting"):
+        model.fit(traces, seed=seed)
+    if path is not None:
+        model.save(path)
+    return model

@@ -1,0 +1,157 @@
+"""``tracearena synthesize PrivateRoles``, ``budget`` and ``audit-privacy``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.command_line import Done, tracearena
+
+from tracearena.io import pwscup
+from tracearena.traces import Traces
+
+pytest.importorskip("opendp")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, make_walks: Callable[..., Traces]) -> Path:
+    walks = make_walks(users=60, days=2)
+    pwscup.write_traces(walks, tmp_path / "data.csv")
+    pwscup.write_places(walks.places, tmp_path / "public.csv")
+    return tmp_path
+
+
+def synthesize(folder: Path, *more: object, name: str = "PrivateRoles(1)") -> Done:
+    return tracearena("synthesize", name, "data.csv", "out.csv", *more, "--json", folder=folder)
+
+
+PUBLIC = ("--virtual-users", 30, "--places", "public.csv")
+
+
+def test_virtual_people_are_written_and_the_budget_is_spent(folder: Path) -> None:
+    done = synthesize(folder, *PUBLIC)
+    assert done.status == 0, done.err
+    assert (done.json["users"], done.json["traces_per_user"]) == (30, 10)
+    assert done.json["guarantee"] == "ε = 1, δ = 1e-06 for one person"
+    assert "homes: one person changes at most 1 (L1)" in done.err
+    spent = tracearena("budget", "data.csv", "--json", folder=folder).json
+    assert spent["releases"] == 1
+    assert spent["epsilon"] == pytest.approx(1, rel=1e-4)
+    assert spent["delta"] == 1e-6
+    assert spent["total"] is None
+
+
+def test_releases_beyond_the_total_are_refused(folder: Path) -> None:
+    assert tracearena("budget", "data.csv", "--total", 2.5, folder=folder).status == 0
+    assert [synthesize(folder, *PUBLIC).status for _ in range(2)] == [0, 0]
+    (folder / "out.csv").unlink()
+    refused = synthesize(folder, *PUBLIC)
+    assert (refused.status, refused.out) == (2, "")
+    assert "would spend ε = 1 after the 2 of earlier releases, more than the total of 2.5" in refused.err
+    assert not (folder / "out.csv").exists()
+    spent = tracearena("budget", "data.csv", "--json", folder=folder).json
+    assert spent["releases"] == 2
+    assert spent["left"] == pytest.approx(0.5, abs=1e-3)
+    assert synthesize(folder, *PUBLIC, name="PrivateRoles(0.4)").status == 0
+
+
+def test_changed_data_has_a_budget_of_its_own(folder: Path) -> None:
+    assert synthesize(folder, *PUBLIC).status == 0
+    before = (folder / "data.csv").read_bytes()
+    (folder / "data.csv").write_bytes(before + b"\n")
+    assert tracearena("budget", "data.csv", "--json", folder=folder).json["releases"] == 0
+    assert tracearena("budget", "data.csv", "--total", 3, "--json", folder=folder).json["total"] == 3
+    (folder / "data.csv").write_bytes(before)
+    again = tracearena("budget", "data.csv", "--json", folder=folder).json
+    assert (again["releases"], again["total"]) == (1, None)
+
+
+def test_a_saved_model_is_drawn_from_again_without_cost(folder: Path) -> None:
+    assert synthesize(folder, *PUBLIC, "--model", "model.json").status == 0
+    again = synthesize(folder, *PUBLIC, "--model", "model.json")
+    assert again.status == 0
+    assert "nothing more is spent" in again.err
+    assert tracearena("budget", "data.csv", "--json", folder=folder).json["releases"] == 1
+    other = synthesize(folder, *PUBLIC, "--model", "model.json", name="PrivateRoles(2)")
+    assert other.status == 2
+    assert "model.json: is a model of PrivateRoles(epsilon=1" in other.err
+
+
+def test_a_seed_is_refused_unless_its_cost_is_named(folder: Path) -> None:
+    refused = synthesize(folder, *PUBLIC, "--seed", 1)
+    assert refused.status == 2
+    assert "anyone who guesses the seed can remove it and see the exact tables" in refused.err
+    assert not (folder / "out.csv").exists()
+    allowed = synthesize(folder, *PUBLIC, "--seed", 1, "--not-private-seed")
+    assert allowed.status == 0
+    assert allowed.json["guarantee"].startswith("none")
+    assert tracearena("budget", "data.csv", "--json", folder=folder).json["releases"] == 0
+    assert synthesize(folder, *PUBLIC, "--not-private-seed").status == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--places", "public.csv"), "needs --virtual-users N"),
+        (("--virtual-users", 30), "needs --places FILE"),
+        ((*PUBLIC, "--top", 5), "--top does not apply to PrivateRoles"),
+        ((*PUBLIC, "--homes"), "--homes does not apply"),
+        ((*PUBLIC, "--shares", "homes=1"), "NAME=SHARE for each of homes, works"),
+    ],
+)
+def test_what_would_come_from_the_data_is_refused(folder: Path, given: tuple[object, ...], said: str) -> None:
+    refused = synthesize(folder, *given)
+    assert (refused.status, refused.out) == (2, "")
+    assert said in refused.err
+    assert not (folder / "out.csv").exists()
+    assert not (folder / "data.csv.budget.json").exists()
+
+
+def test_times_without_an_interval_are_refused(folder: Path) -> None:
+    rows = "user,time,place\n" + "".join(
+        f"{u},2024-05-0{1 + d} 0{u}:30,p{u}\n" for u in range(3) for d in range(3)
+    )
+    (folder / "data.csv").write_text(rows)
+    (folder / "venues.csv").write_text("place,lat,lng\np0,35,139\np1,35.1,139\np2,35.2,139\nnever,35.3,139\n")
+    public = ("--virtual-users", 30, "--places", "venues.csv")
+    refused = synthesize(folder, *public)
+    assert refused.status == 2
+    assert "needs --interval" in refused.err
+    done = synthesize(folder, *public, "--interval", "1h", "--model", "model.json")
+    assert done.status == 0, done.err
+    model = json.loads((folder / "model.json").read_text())
+    assert model["places"]["ids"] == ["p0", "p1", "p2", "never"]
+    assert model["clock"]["instants_per_day"] == 24
+
+
+def test_shares_are_used(folder: Path) -> None:
+    shares = "homes=0.1,works=0.1,commutes=0.1,arrivals=0.1,roles=0.3,visits=0.3"
+    done = synthesize(folder, *PUBLIC, "--shares", shares)
+    assert done.status == 0
+    assert "homes: one person changes at most 1 (L1); noise 14.1; ε 0.1" in done.err
+
+
+def test_a_ledger_that_is_none_is_refused(folder: Path) -> None:
+    (folder / "data.csv.budget.json").write_text('{"format": "other"}')
+    refused = synthesize(folder, *PUBLIC)
+    assert refused.status == 2
+    assert "data.csv.budget.json: is not a ledger" in refused.err
+    assert tracearena("budget", "none.csv", folder=folder).status == 2
+
+
+def test_options_of_private_synthesis_apply_to_nothing_else(folder: Path) -> None:
+    refused = synthesize(folder, "--shares", "homes=1", name="SGD")
+    assert refused.status == 2
+    assert "--shares does not apply to SGD" in refused.err
+
+
+def test_the_guarantee_is_audited_with_canaries() -> None:
+    done = tracearena("audit-privacy", "PrivateRoles(8)", "--runs", 200, "--json")
+    assert done.status == 0
+    assert list(done.json["bounds"]) == ["homes", "works", "commutes", "arrivals", "roles", "visits", "all"]
+    assert done.json["bounds"]["all"]["claim"] == pytest.approx(8, rel=1e-4)
+    refused = tracearena("audit-privacy", "SGD")
+    assert refused.status == 2
+    assert "has no guarantee to audit" in refused.err
