@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import catalogue
-from tracearena.attacks.bayesian import channel as emissions
+from tracearena.attacks.bayesian import channel as channels
 from tracearena.attacks.bayesian import tracking
 from tracearena.attacks.bayesian._tracking_kernels import NEGLIGIBLE
 from tracearena.attacks.bayesian.channel import ObservationAlphabet
@@ -32,29 +33,33 @@ def main(users: int, name: str) -> None:
     """Follow the same traces in both ways."""
     reference, original = simulate(users, 8, seed=1).split_days(4)
     release = catalogue.create(name, "obfuscator").transform(original, seed=2)
-    symbols, (said,) = ObservationAlphabet.of([release])
-    emission = emissions.derive_channel(catalogue.create(name), symbols, reference.places)
-    assert emission is not None
-    around = Neighbourhoods.of(reference.places, LIMIT_KM, most=len(reference.places))
-    habits, movement = TimeProfiles.of(reference, around), tracking.PopulationMovement.of(reference)
+    alphabet, (observed,) = ObservationAlphabet.of([release])
+    channel = channels.derive_channel(catalogue.create(name), alphabet, reference.places)
+    assert channel is not None
+    neighbourhoods = Neighbourhoods.of(reference.places, LIMIT_KM, most=len(reference.places))
+    profiles, movement = TimeProfiles.of(reference, neighbourhoods), tracking.PopulationMovement.of(reference)
     worth = weigh_sensitive_places(reference, 10.0)
     followed = tracking.CandidateTraces(np.arange(users + 1), np.arange(users), np.ones(users))
 
+    model = tracking.PlaceModel(channel, profiles, movement, neighbourhoods, worth, LIMIT_KM)
+
     def ours(beam: float, ignored: float) -> NDArray[np.int32]:
-        return tracking.infer_places(
-            release, said, emission, habits, around, movement, followed, worth, LIMIT_KM,
-            share=tracking.SHARE, beam=beam, ignored=ignored,
-        )  # fmt: skip
+        settings = replace(tracking.SETTINGS, beam=beam, ignored_share=ignored)
+        share = settings.transition_share
+        return tracking.infer_places(release, observed, model, followed, share=share, settings=settings)
 
     ours(0.0, 0.0)
     spent = {}
     answers = {}
-    for label, options in (("beam off", (0.0, 0.0)), ("beam on", (tracking.BEAM, tracking.IGNORED))):
+    for label, options in (
+        ("beam off", (0.0, 0.0)),
+        ("beam on", (tracking.SETTINGS.beam, tracking.SETTINGS.ignored_share)),
+    ):
         started = time.process_time()
         answers[label] = ours(*options)
         spent[label] = time.process_time() - started
     started = time.process_time()
-    gains = dense_gains(release, said, emission, habits, movement, worth)
+    gains = dense_gains(release, observed, channel, profiles, movement, worth)
     spent["dense"] = time.process_time() - started
     print(f"{users} users × {release.n_instants} instants, {len(reference.places)} places, {name}, CPU time")
     for label, found in answers.items():
@@ -68,29 +73,33 @@ def main(users: int, name: str) -> None:
 
 
 def dense_gains(
-    release: ObfuscatedTraces, said: NDArray[np.int32], emission: emissions.Channel, habits: TimeProfiles,
+    release: ObfuscatedTraces, observed: NDArray[np.int32], channel: channels.Channel, profiles: TimeProfiles,
     movement: tracking.PopulationMovement, worth: Floats,
 ) -> Floats:  # fmt: skip
     """Return users × instants × places: what each answer is worth after passes over whole matrices."""
 
-    m, length = habits.population.shape
-    table = np.repeat(np.where(emission.floor > NEGLIGIBLE, emission.floor, 0.0)[:, None], m, axis=1)
-    symbol = np.repeat(np.arange(len(emission.floor)), np.diff(emission.offsets))
-    listed = np.where(emission.floor > NEGLIGIBLE, 0.0, emission.floor)[symbol]
-    table[symbol, emission.places] += emission.values + listed
+    m, length = profiles.population.shape
+    table = np.repeat(np.where(channel.floor > NEGLIGIBLE, channel.floor, 0.0)[:, None], m, axis=1)
+    observation = np.repeat(np.arange(len(channel.floor)), np.diff(channel.offsets))
+    listed = np.where(channel.floor > NEGLIGIBLE, 0.0, channel.floor)[observation]
+    table[observation, channel.places] += channel.values + listed
     steps = np.zeros((m, m))
     steps[np.repeat(np.arange(m), np.diff(movement.offsets)), movement.targets] = movement.values
     distance = np.array([release.places.distance_km(np.full(m, x), np.arange(m)) for x in range(m)])
     worths = worth[:, None] * np.maximum(1 - distance / LIMIT_KM, 0)
-    rows = said.reshape(release.n_users, -1)
+    rows = observed.reshape(release.n_users, -1)
     gains = np.empty((release.n_users, rows.shape[1], m))
     for user in range(release.n_users):
-        profile = habits.user_profile(user)
+        profile = profiles.user_profile(user)
         for start in range(0, rows.shape[1], length):
-            symbols = rows[user, start : start + length]
-            likely = np.where((symbols >= 0)[:, None], table[symbols], 1.0)
-            belief = smoothed(likely, profile, habits.population, steps, movement.rest, tracking.SHARE)
-            q = (1 - tracking.DOUBT) * belief + tracking.DOUBT * profile.T[: len(symbols)]
+            observations = rows[user, start : start + length]
+            likely = np.where((observations >= 0)[:, None], table[observations], 1.0)
+            belief = smoothed(
+                likely, profile, profiles.population, steps, movement.rest, tracking.SETTINGS.transition_share
+            )
+            q = (1 - tracking.SETTINGS.doubt) * belief + tracking.SETTINGS.doubt * profile.T[
+                : len(observations)
+            ]
             gains[user, start : start + length] = q @ worths
     return gains
 

@@ -172,6 +172,14 @@ def test_frequent_places_replace_what_the_trace_says() -> None:
     assert attack.infer(released, seed=1).dense().tolist() == [[4, 8, 4, 1]]
 
 
+@pytest.mark.parametrize(("frequent", "answered"), [(0.49, 4), (0.5, 8), (0.51, 8)])
+def test_a_place_is_frequent_if_its_share_exceeds_the_threshold(frequent: float, answered: int) -> None:
+    """The paper: "if the visit-count exceeds a threshold". Place 4 has one of two days."""
+    reference = Traces.from_dense([[4, 1, 9, 1]], FIVE, CLOCK)
+    released = ObfuscatedTraces.from_traces(Traces.from_dense([[8, 1]], FIVE, CLOCK))
+    assert FuzzyCountingT(frequent=frequent).fit(reference).infer(released, seed=1).dense()[0, 0] == answered
+
+
 def test_a_share_above_every_habit_leaves_what_is_told(make_walks: Callable[..., Traces]) -> None:
     reference, original = make_walks(users=5, days=4).split_days(2)
     released = ObfuscatedTraces.from_traces(original)
@@ -179,7 +187,7 @@ def test_a_share_above_every_habit_leaves_what_is_told(make_walks: Callable[...,
     match = attack.matcher_.match(released)
     inferred = attack.infer_from(match, released, seed=1).dense()
     share = find_frequent_places(reference)[1]
-    kept = np.tile(share < 1, 2)
+    kept = np.tile(share <= 1, 2)
     given_to = np.argsort(match.exclusive)
     assert np.array_equal(inferred[kept], original.dense()[given_to][kept])
 

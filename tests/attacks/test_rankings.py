@@ -8,8 +8,7 @@ import pytest
 from tracearena.arena import pseudonymise
 from tracearena.arena.ensemble import Ensemble, make_attacks
 from tracearena.attacks.base import LISTED, choose_greedily
-from tracearena.attacks.bayesian.likelihoods import CandidatePairs, build_all_pairs
-from tracearena.attacks.bayesian.weights import rank_users
+from tracearena.attacks.bayesian.pairs import CandidatePairs, build_all_pairs, rank_users
 from tracearena.cities import simulate
 from tracearena.traces import ObfuscatedTraces
 

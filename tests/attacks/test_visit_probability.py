@@ -1,6 +1,7 @@
 """VisitProb and HomeProb against the paper's example and a slow obvious implementation."""
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from tracearena.attacks import (
     VisitProbabilityR,
     VisitProbabilityT,
 )
+from tracearena.attacks._kernels import compute_set_gains, cut_by_sets
 from tracearena.errors import DataError
 from tracearena.metrics import trace_inference_score
 from tracearena.obfuscation import MRLH, Cheating, PlanarLaplace
@@ -81,6 +83,59 @@ def test_the_index_gives_the_answers_of_the_definition(seed: int, kind: str) -> 
     best, exclusive = slow_choices(slow_scores(reference, anonymized))
     assert match.best.tolist() == best
     assert match.exclusive.tolist() == exclusive
+
+
+@pytest.mark.parametrize("sampling", [1.0, 0.5, 1e-9])
+def test_a_share_of_the_events_is_looked_at(sampling: float) -> None:
+    """User 1 is always at place 1, and every event that is looked at says so; without any the first wins."""
+    reference = Traces.from_dense([[0] * 4, [1] * 4], FOUR, CLOCK)
+    released = ObfuscatedTraces.from_traces(Traces.from_dense(np.ones((1000, 4), int), FOUR, CLOCK))
+    best = VisitMatcher(sampling=sampling).fit(reference).match(released, seed=1).best
+    missed = (1 - sampling) ** 4 * 1000
+    assert (best == 0).sum() == pytest.approx(missed, abs=5 * np.sqrt(missed) + 1e-3)
+
+
+def test_a_set_that_is_too_large_is_looked_at_in_part() -> None:
+    """Two users are at one place each: one place drawn from a set of both names either half the time."""
+    reference = Traces.from_dense([[0] * 4, [1] * 4], FOUR, CLOCK)
+    unknown = Traces.from_dense([[0, -1, -1, -1]] * 400, FOUR, CLOCK)
+    released = ObfuscatedTraces.like(unknown, [-2] * 400, PlaceSets.of([[0, 1]]))
+    whole, part = (
+        VisitMatcher(largest_set=largest).fit(reference).match(released, seed=1) for largest in (2, 1)
+    )
+    assert (whole.best == 0).all()
+    assert (part.best == 0).mean() == pytest.approx(0.5, abs=0.13)
+
+
+def test_a_set_is_worth_the_mean_probability_of_its_places() -> None:
+    """Places 0 to 3 have the visitors (0: 0.5, 1: 1.0), (0: 0.5), nobody and (2: 0.25)."""
+    offsets, users, gains = compute_set_gains(
+        np.array([1, 0]), np.array([3, 4]), np.array([0, 2, 3, 3, 4]), np.array([0, 1, 0, 2]),
+        np.array([0.5, 1.0, 0.5, 0.25]), np.array([0, 2, 5]), np.array([0, 1, 0, 2, 3]), 0.01, 3,
+    )  # fmt: skip
+    assert offsets.tolist() == [0, 3, 5]
+    assert users.tolist() == [0, 1, 2, 0, 1]
+    means = np.array([0.52 / 3, 1.02 / 3, 0.27 / 3, 0.5, 1.01 / 2])
+    assert gains == pytest.approx(np.log(means / 0.01))
+
+
+def test_parts_of_traces_have_as_many_visitors_of_sets_as_fit() -> None:
+    rng = np.random.default_rng(3)
+    bounds = rng.integers(1, 6, 12)
+    codes = np.setdiff1d(np.arange(-13, 5), [-1])
+    items = [rng.choice(codes, rng.integers(0, 5), replace=False) for _ in range(60)]
+    offsets = np.concatenate([[0], np.cumsum([len(one) for one in items])])
+    limits = cut_by_sets(offsets, np.concatenate(items), bounds, 12)
+    assert (limits[0], limits[-1]) == (0, 60)
+    assert (np.diff(limits) > 0).all()
+
+    def visitors(first: int, stop: int) -> int:
+        shown = np.unique(np.concatenate(items[first:stop]))
+        return int(bounds[-2 - shown[shown < 0]].sum())
+
+    for first, stop in pairwise(limits.tolist()):
+        assert stop == first + 1 or visitors(first, stop) <= 12
+        assert stop == 60 or visitors(first, stop + 1) > 12
 
 
 @pytest.mark.slow
@@ -191,5 +246,5 @@ def test_replay_refuses_days_of_another_clock(make_walks: Callable[..., Traces])
     walks = make_walks()
     hourly = Traces.from_dense(walks.dense(), walks.places, Clock(instants_per_day=24))
     attack = ReferenceReplay().fit(walks)
-    with pytest.raises(DataError, match="instants a day"):
+    with pytest.raises(DataError, match="instants per day"):
         attack.infer(ObfuscatedTraces.from_traces(hourly), seed=1)

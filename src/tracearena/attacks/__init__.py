@@ -1,4 +1,4 @@
-"""Attacks: who is who, and who was where."""
+"""Attacks: re-identification and trace inference."""
 
 import lazy_loader
 

@@ -14,6 +14,19 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+# Visits and sets. A code from 0 on is a place, -1 is nothing, -2 - s is set s of places.
+#
+#   item_offsets       the codes of trace p are item_codes[item_offsets[p]:item_offsets[p + 1]]
+#   event_offsets      the same for all events of trace p in order, in event_codes
+#   bounds             visitors of all members of a set, a user counted once for each member
+#   named              the sets that are worked out
+#   place_offsets      the visitors of place x are place_offsets[x]:place_offsets[x + 1] of the next two
+#   visitors           users who visited the place
+#   probabilities      the visit probability of each
+#   set_offsets        the members of set s are set_members[set_offsets[s]:set_offsets[s + 1]]
+#   unseen             probability of a place that a user never visited
+#   scores             traces × users: log-likelihoods
+
 
 @njit(cache=True, nogil=True)
 def cut_by_sets(item_offsets: Array, item_codes: Array, bounds: Array, most: int) -> Array:
@@ -141,6 +154,15 @@ def add_visit_likelihoods_in_order(
                 members_seen[u] = 0
 
 
+# Choices from a full table: `scores` is rows × columns (traces × users).
+#
+#   tolerance          scores that are at most this far apart are equal
+#   best, chosen       column of each row
+#   taken              columns that another row has already
+#   first              column that stands first in the list of each row
+#   ranked             rows × length of a list: columns by falling score
+
+
 @njit(cache=True, nogil=True)
 def choose_best(scores: Array, tolerance: float, best: Array) -> None:
     """Write the column of each row's largest score; within the tolerance the first column wins."""
@@ -193,7 +215,21 @@ def _find_first_best(row: Array, tolerance: float) -> int:
     return 0
 
 
-# Candidate search: the best few users of each trace.
+# Candidate search: the best few users of each trace. `CandidateIndex`, `TraceKeys` and `Candidates` say what
+# their arrays are.
+#
+#   offsets, users, values     the users of key k are offsets[k]:offsets[k + 1] of the other two, or, where
+#   offsets, keys, values      they are grouped by user, the keys of user u are offsets[u]:offsets[u + 1]
+#   key_offsets, key_users, key_values
+#                      the same for one tile, users counted from the first of the tile
+#   item_keys, item_weights    keys of one trace, and how much each counts
+#   kept               users who stay, in their new order
+#   free               whether each user can be taken still
+#   tie                scores that are at most this far apart are equal
+#   shared, touched    what each user of a tile shares with the trace; the users for whom it is not 0
+#   count, left_out    users listed for each trace; the highest score of those who are not
+#   row                users and scores of one trace's list
+#   weights            weight of each key in one trace, 0 for the others
 
 TILE = 1 << 13
 
@@ -405,7 +441,7 @@ def _sum_shared(index: CandidateIndex, weights: Array, user: int) -> float:
     return shared
 
 
-# Greedy assignment from the lists of candidates.
+# Greedy assignment from the lists of candidates: `chosen` has the user of each trace.
 
 NOBODY = -1
 NOT_LISTED = -2
@@ -464,7 +500,8 @@ def _pick_from_list(found: Candidates, p: int, tie: float, free: Array) -> int:
     return best if free[best] and limit == scores[0] - tie else NOT_LISTED
 
 
-# Smoothing of trajectories.
+# Smoothing of trajectories. Rows of `values` are points, columns axes; the points of trajectory t are rows
+# offsets[t]:offsets[t + 1], in order.
 
 
 @njit(cache=True, nogil=True)
@@ -501,6 +538,15 @@ def smooth_with_feedback(values: Any, offsets: Any, k: int) -> NDArray[np.float6
 
 
 # Markov attacks on synthetic traces: sparse sums over the users who made a transition.
+#
+#   chain_offsets      the steps of chain c are steps[chain_offsets[c]:chain_offsets[c + 1]]
+#   steps              number of the transition that each step makes, -1 if no user made it
+#   owner_offsets      who made transition s is in owner_offsets[s]:owner_offsets[s + 1] of the next two
+#   owners             users (indices)
+#   gains              how much more likely the step is for her than if she had never made it, as a logarithm
+#   bases              logarithm of the ratio of the step for those who never made it
+#   scores, touched, is_touched
+#                      sums of the present chain by user, and the users who have any
 
 
 @njit(cache=True, nogil=True)
@@ -611,6 +657,11 @@ def _add_gains(
 
 
 # Viterbi decoding of the sets that a person sent.
+#
+#   chain_offsets      the events of chain c, a person's day, are chain_offsets[c]:chain_offsets[c + 1]
+#   set_offsets        event e sent the places members[set_offsets[e]:set_offsets[e + 1]]
+#   visits             probability of each place
+#   guess              place of each event, the result
 
 Places = NDArray[np.int32]
 Ints = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Attacks that first match pseudonyms to users, and then answer from the match.
+"""Attacks that match pseudonyms to users first, and derive their answer from the match.
 
 A `Matcher` scores every user for every pseudonym. Re-identification takes the best user of each
 pseudonym; trace inference takes each user once, and gives her the trace of her pseudonym with the
@@ -38,7 +38,7 @@ _ROWS_PER_BLOCK = 64
 
 
 class Match(Protocol):
-    """Who each pseudonym is taken for, as indices of reference users."""
+    """The reference user that each pseudonym is matched to, as indices."""
 
     @property
     def best(self) -> Ints:
@@ -73,7 +73,7 @@ class GreedyMatch:
 
 
 class Matcher(ABC):
-    """Learns from reference traces and matches pseudonyms to their users.
+    """Learns from reference traces, and matches pseudonyms to users.
 
     Its `str` is the name that the papers give it, with its parameters: its random draws depend on it.
     """
@@ -86,7 +86,7 @@ class Matcher(ABC):
 
     @abstractmethod
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
-        """Say who stands behind each pseudonym."""
+        """Return the user of each pseudonym."""
 
     def with_detected_mechanism(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Matcher:
         """Return the matcher that this one turns out to be when it sees a release: itself, or its equal.
@@ -232,6 +232,6 @@ def check_places(reference: Traces, anonymized: ObfuscatedTraces) -> None:
     """Refuse to compare traces over different places."""
     if len(reference.places) != len(anonymized.places):
         raise DataError(
-            f"the reference traces know {len(reference.places):,} places, "
-            f"the anonymized ones {len(anonymized.places):,}"
+            f"the reference traces have {len(reference.places):,} places, but the anonymized ones "
+            f"have {len(anonymized.places):,}: they must have the same"
         )

@@ -1,4 +1,4 @@
-"""Attacks that any other attack has to beat, and the attack with maximum knowledge.
+"""Baseline attacks, and the attack with maximum knowledge.
 
 `Random-R` and `Random-T` guess, `Replay-T` repeats the reference days, and `Aligned-R` compares instant by
 instant for an attacker who knows the original traces.
@@ -33,7 +33,7 @@ from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 @dataclass(kw_only=True)
 class RandomIdentification(ReidentificationAttack):
-    """Answer a random permutation of the users ([samples] I1)."""
+    """Guess: a random permutation of the users ([samples] I1)."""
 
     name: ClassVar[str] = "Random-R"
 
@@ -54,7 +54,7 @@ class RandomIdentification(ReidentificationAttack):
 
 @dataclass(kw_only=True)
 class RandomInference(TraceInferenceAttack):
-    """Answer any place at random ([samples] T1)."""
+    """Guess: a random place for every event ([samples] T1)."""
 
     name: ClassVar[str] = "Random-T"
 
@@ -75,7 +75,7 @@ class RandomInference(TraceInferenceAttack):
 
 @dataclass(kw_only=True)
 class ReferenceReplay(TraceInferenceAttack):
-    """Answer with the user's own reference trace, day after day, time of day by time of day.
+    """Repeat the reference trace of each user, by time of day.
 
     It never looks at the anonymized traces, and still beat every sample attack of the short
     preliminary round of 2019 (REFERENCE of the contest: s_T of about 0.80 on two days).
@@ -187,7 +187,7 @@ class AlignedMatcher(Matcher):
 
 @dataclass(kw_only=True)
 class AlignedIdentification(MatchingIdentification):
-    """Answer the user who was nearest to the released places at the same instants.
+    """Identify the user who was closest to the released places at the same instants.
 
     It is made for an attacker of maximum knowledge ([contest] sections 2 and 3.2), whose reference is the
     original traces themselves. Of other days it compares the first instant with the first, the second

@@ -19,7 +19,7 @@ from tracearena.attacks.base import LISTED, NOBODY, TIE, Floats, GreedyMatch, In
 from tracearena.engine import block_ranges, current_progress, report, run_blocks, use
 
 CANDIDATES = 32
-"""How many users a trace keeps."""
+"""Number of users that are kept for each trace."""
 
 TRACES_PER_BLOCK = 256
 

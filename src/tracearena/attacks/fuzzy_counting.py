@@ -1,11 +1,18 @@
 """Fuzzy counting, the winning attack of 2019: nearest vectors of spatially smoothed visit counts.
 
-A visit counts for the place and its neighbours on the grid, weighed by TF-IDF ([contest] section 5.3).
+The steps of [contest] section 5.3, in its words:
+
+1. *Fuzzy counting*, of the reference traces alone. A visit counts h(d) = η0 e^(-λ0 d) for the target region
+   (d = 0) and its 8 surrounding regions.
+2. *Feature vectors*. The count γ_ij of place i of user j becomes TF · IDF, with ξ_i the number of users who
+   visit the place.
+3. *1-nearest neighbour search* among the users for each pseudonym.
+
+The trace inference then de-obfuscates as VisitProb-T, and *replaces frequent regions*.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
 
@@ -38,18 +45,29 @@ Weighting = Literal["log", "count", "printed", "log-idf", "count-idf", "printed-
 Spread = Literal["first", "last"]
 """Whether visits are spread over the neighbours before they are weighed, or after."""
 
-WEIGHTING: Weighting = "log"
-ETA = 0.33
-DECAY = 1.0
-FREQUENT = 0.5
-_SAFE_POWER, _LARGEST_POWER = 400, 900
+
+@dataclass(frozen=True)
+class FuzzyDefaults:
+    """Default parameters of the attacks; `arena.tune` finds better values on sample teams."""
+
+    weighting: Weighting = "log"
+    """TF = log(1 + count), IDF = 1: of four, the best on the team's sample traces ([contest] 5.3)."""
+    eta: float = 0.33
+    """η0, the best on the team's sample traces ([contest] 5.3)."""
+    decay: float = 1.0
+    """λ0, the best on the team's sample traces ([contest] 5.3)."""
+    frequent: float = 0.5
+    """A region is frequent if its share of the days exceeds this. The paper prints none; chosen by hand."""
+
+
+DEFAULTS = FuzzyDefaults()
 
 
 def build_spreading_matrix(places: Places, eta: float, decay: float) -> csr_array:
-    """Return places × places: what one visit to the row counts for each column.
+    """Return places × places: the fuzzy count h(d) of one visit to the row for each column.
 
-    A visit counts η0 e^(-λ0 d) for the place itself (d = 0) and its 8 neighbours on the grid (d in
-    cells: 1, or √2 along the diagonal). Places that are no grid have no neighbours.
+    h(d) = η0 e^(-λ0 d) for the target region itself (d = 0) and its 8 surrounding regions (d in cells: 1, or
+    √2 along the diagonal). Places that are no grid have no surrounding regions.
 
     References
     ----------
@@ -108,9 +126,9 @@ class FuzzyMatcher(Matcher):
         Whether the reference counts are spread before they are weighed, or after.
     """
 
-    weighting: Weighting = WEIGHTING
-    eta: float = ETA
-    decay: float = DECAY
+    weighting: Weighting = DEFAULTS.weighting
+    eta: float = DEFAULTS.eta
+    decay: float = DEFAULTS.decay
     spread: Spread = "first"
 
     reference_: Traces = field(init=False, repr=False, compare=False)
@@ -121,32 +139,26 @@ class FuzzyMatcher(Matcher):
         return f"FuzzyCount({self.weighting},{self.eta:g},{self.decay:g},spread={self.spread})"
 
     def fit(self, reference: Traces) -> Self:
-        """Count, weigh and spread the visits of every user."""
+        """Make a feature vector of every user from her fuzzy counts."""
         require_users(reference)
         self.user_ids_ = reference.user_ids
         self.reference_ = reference
         counts = count_place_visits(reference)
         visitors = np.bincount(counts.indices, minlength=len(reference.places))
         self._rarity = reference.n_users / np.maximum(visitors, 1)
-        # Squares of an enormous η0 would overflow: where vectors are in proportion to it, a power of two is
-        # taken out of all scores alike.
-        (eta, power), scale = math.frexp(self.eta), 1.0
-        if power > _SAFE_POWER and (self.spread == "last" or self.weighting.startswith("count")):
-            scale = 2.0 ** min(power, _LARGEST_POWER)
+        h = build_spreading_matrix(reference.places, self.eta, self.decay)
+        if self.spread == "first":
+            self.vectors_ = self._weigh_counts(counts @ h)
         else:
-            eta = self.eta
-        spread = build_spreading_matrix(reference.places, eta, self.decay)
-        first = self.spread == "first"
-        vectors = self._weigh_counts(counts @ spread) if first else self._weigh_counts(counts) @ spread
-        self.vectors_ = vectors
-        by_place = vectors.tocsc()
+            self.vectors_ = self._weigh_counts(counts) @ h
+        by_place = self.vectors_.tocsc()
         # |a - r|² is |a|², which is the same for all users, minus 2 a·r - |r|².
-        lengths = scale * np.asarray((vectors**2).sum(axis=1)).ravel()
+        lengths = np.asarray((self.vectors_**2).sum(axis=1)).ravel()
         self.index_ = CandidateIndex.of(-lengths, by_place.indptr, by_place.indices, by_place.data)
         return self
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
-        """Choose the user whose vector is nearest to that of the trace."""
+        """Choose the user whose feature vector is nearest to the trace's, which is not spread."""
         require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
         traces = self._weigh_counts(count_place_visits(anonymized))
@@ -154,6 +166,7 @@ class FuzzyMatcher(Matcher):
         return choose_by_candidates([(self.index_, items)], len(self.user_ids_))
 
     def _weigh_counts(self, counts: csr_array) -> csr_array:
+        """Return TF · IDF of counts, users or traces × places."""
         weighed = counts.copy()
         if self.weighting.startswith("log"):
             weighed.data = np.log1p(weighed.data)
@@ -185,7 +198,7 @@ class FuzzyAttack(MatchingAttack):
 
 @dataclass(kw_only=True)
 class FuzzyCounting(FuzzyAttack, MatchingIdentification):
-    """Answer the user whose fuzzily counted visits are nearest to the trace's ([contest] 5.3).
+    """Identify the user with the most similar fuzzy visit counts ([contest] 5.3).
 
     Parameters
     ----------
@@ -212,15 +225,15 @@ class FuzzyCounting(FuzzyAttack, MatchingIdentification):
 
     name: ClassVar[str] = "FuzzyCount-R"
 
-    weighting: Weighting = WEIGHTING
-    eta: float = ETA
-    decay: float = DECAY
+    weighting: Weighting = DEFAULTS.weighting
+    eta: float = DEFAULTS.eta
+    decay: float = DEFAULTS.decay
     spread: Spread = "first"
 
 
 @dataclass(kw_only=True)
 class FuzzyCountingT(FuzzyAttack, MatchingInference):
-    """Match by fuzzy counting, undo the obfuscation, put frequent places first ([contest] 5.3).
+    """Match by fuzzy counting, then undo the obfuscation, preferring frequent places ([contest] 5.3).
 
     Where a user was at one place at the same time of day on enough reference days, that place is
     answered whatever the matched trace says. Where the trace says nothing it is always answered.
@@ -230,7 +243,7 @@ class FuzzyCountingT(FuzzyAttack, MatchingInference):
     weighting, eta, decay, spread
         As for FuzzyCount-R.
     frequent
-        Share of the reference days, from 0 to 1, from which on a place is frequent.
+        A place is frequent if its share of the reference days exceeds this; from 0 to 1.
 
     Notes
     -----
@@ -240,10 +253,10 @@ class FuzzyCountingT(FuzzyAttack, MatchingInference):
 
     name: ClassVar[str] = "FuzzyCount-T"
 
-    weighting: Weighting = WEIGHTING
-    eta: float = ETA
-    decay: float = DECAY
-    frequent: float = FREQUENT
+    weighting: Weighting = DEFAULTS.weighting
+    eta: float = DEFAULTS.eta
+    decay: float = DEFAULTS.decay
+    frequent: float = DEFAULTS.frequent
     spread: Spread = "first"
 
     matcher_: FuzzyMatcher = field(init=False, repr=False, compare=False)
@@ -255,10 +268,12 @@ class FuzzyCountingT(FuzzyAttack, MatchingInference):
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
         """Return the inferred traces for a match that is already there."""
         matcher = self.matcher_
+        # De-obfuscate as VisitProb-T.
         table = undo_obfuscation(anonymized, match.exclusive, len(matcher.user_ids_), seed=seed)
+        # Replace frequent regions.
         place, share = find_frequent_places(matcher.reference_)
         time = anonymized.clock.time_of_day(np.arange(*anonymized.span))
-        usual, often = place[:, time], share[:, time] >= self.frequent
+        usual, often = place[:, time], share[:, time] > self.frequent
         owner = match.exclusive[anonymized.user_index]
         known = (owner != NOBODY) & ~anonymized.is_deleted
         is_observed = np.zeros((len(matcher.user_ids_), anonymized.n_instants), bool)

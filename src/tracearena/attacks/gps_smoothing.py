@@ -81,7 +81,7 @@ class Smoothing(GpsAttack):
     Notes
     -----
     Departs from [geo-ind] section 4 by default. Read literally, its recursion sets point k + 1 to
-    the mean of the k before it and goes on from there, so that nothing after the first k points
+    the mean of the k before it and continues from there, so that nothing after the first k points
     is ever looked at; with the new point in the window (`feedback`) it lags about k²/2 points
     behind a moving user. An attacker has the whole trajectory and centres the window.
 

@@ -32,7 +32,7 @@ _UNSURE = 0.05
 
 @dataclass(frozen=True)
 class ParameterLeak(Result):
-    """How well the parameters tell who was in the training data.
+    """How well the parameters reveal who was in the training data.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class ParameterLeak(Result):
     advantage
         Of membership inference at the best threshold: 0 is a guess, 1 is certainty.
     chance
-        What the best threshold gives in 19 of 20 cases where nothing is to be told.
+        What the best threshold gives in 19 of 20 cases where there is nothing to distinguish.
     epsilon_at_least
         With 95 % confidence no ε below this is true of the training data's presence: what the attack has
         shown. The true ε may be far larger.
@@ -63,7 +63,7 @@ class ParameterLeak(Result):
 def attack_parameters(
     model: PPMTF, training: Traces, testing: Traces, released: Released = "BCD"
 ) -> ParameterLeak:
-    """Attack published parameters as somebody who knows the traces of all candidates.
+    """Attack published parameters with knowledge of the traces of all candidates.
 
     A candidate's counts are reconstructed as well as the parameters can: with the row that fits her best,
     found from her own trace where A is not released, or taken from A. Who is reconstructed well is called
@@ -170,7 +170,7 @@ def _score_best_fit(model: PPMTF, traces: Traces) -> Matrix:
     # Users have one row for both tensors, or one for each.
     groups: list[tuple[_Tensor, ...]] = [both] if model.shared_factors else [(one,) for one in both]
     for group in groups:
-        prior = group[0].factors.priors[0]
+        prior = group[0].factors.psi.A
         products = [one.products() for one in group]
         every = [one.sum_all_cells() for one in group]
         offsets = [one.cells.offsets for one in group]

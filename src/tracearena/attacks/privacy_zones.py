@@ -94,7 +94,7 @@ def find_night_ends(traces: GpsTraces, own: slice, xy: Floats, timezone: str | N
 
 
 def _measure_end(xy: Floats, trajectory: Ints32, at: int, side: int) -> tuple[Floats, float]:
-    """Return heading and step of an end whose trip goes on to the side of -1 or 1."""
+    """Return heading and step of an end whose trip continues to the side of -1 or 1."""
     stop = at
     while (
         abs(stop - at) < _MOST_POINTS
@@ -129,7 +129,7 @@ _FEWEST = 2
 
 @dataclass(frozen=True)
 class GuessedHomes:
-    """Where the attacker believes that each user lives, in degrees; NaN where points do not tell."""
+    """Guessed home of each user in degrees; NaN if there is no guess."""
 
     latitude: Floats
     longitude: Floats
@@ -143,7 +143,7 @@ def homes_behind_zones(
     within_m: float = 100.0,
     timezone: str | None = None,
 ) -> GuessedHomes:
-    """Guess homes that are hidden by circles of a known radius.
+    """Guess homes that are hidden by circles of known radius.
 
     The attacker knows the mechanism (`Zones` or `TrimEnds`, with its parameters) and has the release.
     Trips that vanish before a night or appear after it do so on the circle of the home, and no released

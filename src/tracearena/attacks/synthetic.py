@@ -78,7 +78,7 @@ _CHAINS_PER_BLOCK = 256
 
 
 class TraceGuesses(NamedTuple):
-    """Whom each one-day trace is taken for.
+    """The training user that each one-day trace is matched to.
 
     Attributes
     ----------
@@ -95,9 +95,9 @@ class TraceGuesses(NamedTuple):
 
 @dataclass(kw_only=True)
 class SyntheticIdentification:
-    """Answers, for each synthetic trace, the training user whose chain makes it most likely.
+    """Identifies, for each synthetic trace, the training user with the most likely Markov chain.
 
-    Bayesian re-identification of [1] appendix D with a uniform prior: each training user has the
+    Bayesian re-identification of [ppmtf] appendix D with a uniform prior: each training user has the
     maximum-likelihood transition matrix of her own trace, and the likelihood of a synthetic trace
     is the product over its transitions (its first event says nothing). Knowing every training
     trace in full is the strongest attacker there is.
@@ -111,10 +111,6 @@ class SyntheticIdentification:
     -----
     Of equally likely users the first is answered; likelihoods whose logarithms differ by less than
     1e-9 are equal.
-
-    References
-    ----------
-    .. [1] Murakami et al., Privacy-preserving multiple tensor factorization, PoPETs 2021.
 
     Examples
     --------
@@ -183,7 +179,7 @@ class SyntheticIdentification:
 
 @dataclass(frozen=True)
 class MembershipResult(Result):
-    """How well members were told from non-members, at the best threshold.
+    """How well members were distinguished from non-members, at the best threshold.
 
     Attributes
     ----------
@@ -231,7 +227,7 @@ class _DailyMaxima:
 
 @dataclass(kw_only=True)
 class MembershipInference:
-    """Likelihood-ratio membership inference of [1] appendix D.
+    """Likelihood-ratio membership inference of [ppmtf] appendix D.
 
     For each candidate n, training and testing users alike, the logarithm of W_n / W_0 is summed
     over the transitions of a synthetic trace, where W_n is her own transition matrix and W_0 the
@@ -250,10 +246,6 @@ class MembershipInference:
         including, the overall maximum of the sums: less than the best, and below 0 at times.
     unseen
         Probability of a transition never seen, in W_n and W_0, between 0 and 1.
-
-    References
-    ----------
-    .. [1] Murakami et al., Privacy-preserving multiple tensor factorization, PoPETs 2021.
 
     Examples
     --------
@@ -325,7 +317,7 @@ class MembershipInference:
         others = max(known.n_users - 1, 1)
         bases = np.log(self.unseen) - np.log(np.maximum(sums / others, self.unseen))
         cell = np.repeat(np.arange(len(sums)), owners)
-        # Nobody else made it where there is one owner; the subtraction need not be exactly 0.
+        # Nobody else made it if there is one owner; the subtraction need not be exactly 0.
         rest = np.where(owners[cell] > 1, sums[cell] - known.probabilities, 0.0) / others
         own = np.log(np.maximum(known.probabilities, self.unseen))
         return bases, own - np.log(np.maximum(rest, self.unseen)) - bases[cell]

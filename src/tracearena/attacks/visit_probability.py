@@ -164,7 +164,7 @@ class VisitAttack(MatchingAttack):
 
 @dataclass(kw_only=True)
 class VisitProbabilityR(VisitAttack, MatchingIdentification):
-    """Answer the user under whose visit probabilities the trace is most likely ([contest] 4.1)."""
+    """Identify the user whose visit probabilities make the trace most likely ([contest] 4.1)."""
 
     name: ClassVar[str] = "VisitProb-R"
 
@@ -178,7 +178,7 @@ class VisitProbabilityT(VisitAttack, MatchingInference):
 
 @dataclass(kw_only=True)
 class HomeProbabilityR(VisitProbabilityR):
-    """VisitProb-R from the events between 8:00 and 9:00 alone ([contest] section 4.1)."""
+    """VisitProb-R with only the events between 8:00 and 9:00 ([contest] section 4.1)."""
 
     name: ClassVar[str] = "HomeProb-R"
     hours: ClassVar[tuple[float, float] | None] = HOME_HOURS

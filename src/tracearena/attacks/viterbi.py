@@ -22,7 +22,7 @@ _CHAINS_PER_BLOCK = 64
 
 @dataclass(kw_only=True)
 class ViterbiTracking:
-    """Guesses which place of each set is the real one ([sglt] section 5.4).
+    """Finds the most probable real place in each set by Viterbi decoding ([sglt] section 5.4).
 
     The attacker knows how the population moves. He takes the most probable path through the sets
     of a day (Viterbi); between two sets that lie g instants apart stands the g-th power of the

@@ -1,4 +1,4 @@
-"""Small releases of every kind that an attacker may meet, and what their symbols mean, spelled out."""
+"""Small releases of every kind that an attacker may meet, and what their observations mean, spelled out."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def in_another_order(release: ObfuscatedTraces, seed: int = 5) -> tuple[Obfuscat
     return release.take_users(whose).with_user_ids(np.arange(1001, 1001 + release.n_users)), whose
 
 
-def spelled_out(emission: Channel, n_places: int) -> NDArray[np.float64]:
-    """Return E(y|x) as a table, symbols × places."""
-    table = np.repeat(emission.floor[:, None], n_places, axis=1)
-    for y in range(len(emission.floor)):
-        for k in range(emission.offsets[y], emission.offsets[y + 1]):
-            table[y, emission.places[k]] += emission.values[k]
+def spelled_out(channel: Channel, n_places: int) -> NDArray[np.float64]:
+    """Return E(y|x) as a table, observations × places."""
+    table = np.repeat(channel.floor[:, None], n_places, axis=1)
+    for y in range(len(channel.floor)):
+        for k in range(channel.offsets[y], channel.offsets[y + 1]):
+            table[y, channel.places[k]] += channel.values[k]
     return table

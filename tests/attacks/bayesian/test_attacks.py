@@ -15,6 +15,7 @@ from tests.threads import on_threads
 from tracearena.algorithms import catalogue, validation
 from tracearena.algorithms.base import Obfuscator
 from tracearena.attacks.bayesian import BayesIdentification, BayesInference, TrackingInference
+from tracearena.attacks.bayesian.matcher import split_by_time
 from tracearena.cities import simulate
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError, ParameterError
@@ -161,7 +162,7 @@ def test_an_adaptive_attack_waits_to_be_told(make_walks: Callable[..., Traces], 
     anonymized, _ = in_another_order(released(original, "No"))
     attack: Any = catalogue.create(f"{name}(adaptive)").fit(reference)
     ask = attack.identify if attack.kind == "reidentification" else attack.infer
-    with pytest.raises(ParameterError, match="adaptive: there is no defence"):
+    with pytest.raises(ParameterError, match="adaptive attack gets the defence"):
         ask(anonymized, seed=1)
     defence = catalogue.create("PL(4,1)", "obfuscator")
     told = attack.with_mechanism(defence)
@@ -250,5 +251,31 @@ def test_other_places_and_other_days_are_refused(make_walks: Callable[..., Trace
         ask = attack.identify if attack.kind == "reidentification" else attack.infer
         with pytest.raises(DataError, match="places"):
             ask(other)
-        with pytest.raises(DataError, match="instants a day"):
+        with pytest.raises(DataError, match="instants per day"):
             ask(days)
+
+
+def test_weights_are_pairs_of_a_kind_of_evidence_and_a_number() -> None:
+    known = BayesIdentification(weights=(("polya", 1.0), ("home", 0.0)))
+    assert known.weights == (("polya", 1.0), ("home", 0.0))
+    for wrong in ([("polya", 1.0)], (("polya",),), (("polya", 1.0), ("polya", 2.0)), (("hope", 1.0),)):
+        with pytest.raises(ParameterError, match=r"weights = .* must be pairs of"):
+            BayesIdentification(weights=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="weight of polya = -1"):
+        BayesIdentification(weights=(("polya", -1.0),))
+
+
+def test_a_reference_is_cut_between_days_or_within_its_only_one(make_walks: Callable[..., Traces]) -> None:
+    five = make_walks(users=3, days=5)
+    halves = split_by_time(five)
+    assert halves is not None
+    assert [
+        one.clock.day_of(one.instants).max() - one.clock.day_of(one.instants).min() for one in halves
+    ] == [2, 1]
+    assert [one.n_events for one in halves] == [3 * 3 * 20, 3 * 2 * 20]
+    halves = split_by_time(make_walks(users=3, days=1))
+    assert halves is not None
+    assert [one.n_events for one in halves] == [30, 30]
+    assert halves[0].instants.max() < halves[1].instants.min()
+    single = Traces.from_dense([[0]], Places([0.0], [0.0]), Clock(instants_per_day=1))
+    assert split_by_time(single) is None

@@ -12,13 +12,13 @@ from tests.attacks.bayesian.releases import DEFENCES, in_another_order, released
 from tests.threads import on_threads
 
 from tracearena.algorithms import catalogue
-from tracearena.attacks.bayesian import channel as emissions
+from tracearena.attacks.bayesian import channel as channels
 from tracearena.attacks.bayesian import tracking
 from tracearena.attacks.bayesian._tracking_kernels import NEGLIGIBLE, _backward, _forward
 from tracearena.attacks.bayesian.channel import NOTHING, Channel, ObservationAlphabet
-from tracearena.attacks.bayesian.likelihoods import build_all_pairs
+from tracearena.attacks.bayesian.pairs import build_all_pairs
 from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
-from tracearena.attacks.bayesian.tracking import REST, CandidateTraces, PopulationMovement
+from tracearena.attacks.bayesian.tracking import SETTINGS, CandidateTraces, PlaceModel, PopulationMovement
 from tracearena.traces import ObfuscatedTraces, Traces
 
 Floats = NDArray[np.float64]
@@ -30,12 +30,12 @@ class World:
 
     def __init__(self, reference: Traces, anonymized: ObfuscatedTraces, defence: str, seed: int = 0) -> None:
         self.reference, self.anonymized = reference, anonymized
-        self.symbols, (self.said,) = ObservationAlphabet.of([anonymized])
-        found = emissions.derive_channel(catalogue.create(defence), self.symbols, reference.places)
+        self.observations, (self.observed,) = ObservationAlphabet.of([anonymized])
+        found = channels.derive_channel(catalogue.create(defence), self.observations, reference.places)
         assert found is not None
-        self.emission: Channel = found
-        self.around = Neighbourhoods.of(reference.places, LIMIT_KM)
-        self.habits = TimeProfiles.of(reference, self.around)
+        self.channel: Channel = found
+        self.neighbourhoods = Neighbourhoods.of(reference.places, LIMIT_KM)
+        self.profiles = TimeProfiles.of(reference, self.neighbourhoods)
         self.movement = PopulationMovement.of(reference)
         self.sensitive = np.where(reference.places.sensitive, 10.0, 1.0)
         rng = np.random.default_rng(seed)
@@ -46,18 +46,21 @@ class World:
         weights = rng.uniform(0.1, 0.49, offsets[-1])
         self.followed = CandidateTraces(offsets, np.concatenate(chosen).astype(np.int64), weights)
 
-    def answers(self, **options: float) -> NDArray[np.int32]:
+    def answers(self, share: float, **settings: float) -> NDArray[np.int32]:
+        model = PlaceModel(
+            self.channel, self.profiles, self.movement, self.neighbourhoods, self.sensitive, LIMIT_KM
+        )
+        changed = replace(SETTINGS, **settings)  # type: ignore[arg-type]
         return tracking.infer_places(
-            self.anonymized, self.said, self.emission, self.habits, self.around, self.movement,
-            self.followed, self.sensitive, LIMIT_KM, **options,
-        )  # fmt: skip
+            self.anonymized, self.observed, model, self.followed, share=share, settings=changed
+        )
 
     def slow_gains(self, share: float, doubt: float) -> Floats:
         """Return users × instants × places: what each answer is worth."""
-        released, m = self.anonymized, self.habits.n_places
-        table = spelled_out(without_negligible(self.emission), m)
-        said = np.full((released.n_users, released.n_instants), NOTHING)
-        said[released.user_index, released.instants - released.span[0]] = self.said
+        released, m = self.anonymized, self.profiles.n_places
+        table = spelled_out(without_negligible(self.channel), m)
+        observed = np.full((released.n_users, released.n_instants), NOTHING)
+        observed[released.user_index, released.instants - released.span[0]] = self.observed
         moves = self.moves()
         time = released.clock.time_of_day(np.arange(*released.span))
         day = released.clock.day_of(np.arange(*released.span))
@@ -67,15 +70,15 @@ class World:
         worth = self.sensitive[:, None] * np.maximum(1 - distance / LIMIT_KM, 0)
         gains = np.empty((self.reference.n_users, released.n_instants, m))
         for user in range(self.reference.n_users):
-            profile = self.habits.user_profile(user)
+            profile = self.profiles.user_profile(user)
             own = slice(self.followed.offsets[user], self.followed.offsets[user + 1])
             for one in np.unique(day):
                 at = np.flatnonzero(day == one)
                 belief, known = np.zeros((len(at), m)), 0.0
                 for trace, weight in zip(self.followed.traces[own], self.followed.weights[own], strict=True):
-                    symbols = said[trace, at]
-                    if (symbols != NOTHING).any():
-                        likely = np.array([table[y] if y != NOTHING else np.ones(m) for y in symbols])
+                    observations = observed[trace, at]
+                    if (observations != NOTHING).any():
+                        likely = np.array([table[y] if y != NOTHING else np.ones(m) for y in observations])
                         belief += weight * smoothed(likely, profile, moves, time[at], share)
                         known += weight
                 q = (1 - doubt) * belief + (1 - (1 - doubt) * known) * profile[:, time[at]].T
@@ -84,15 +87,15 @@ class World:
 
     def moves(self) -> Callable[[int], Floats]:
         """Return what gives the population's matrix of steps that end at a time of day."""
-        people, m = self.reference, self.habits.n_places
+        people, m = self.reference, self.profiles.n_places
         counts = np.zeros((m, m))
         for e in range(people.n_events - 1):
             same = people.user_index[e] == people.user_index[e + 1]
             step = people.instants[e + 1] - people.instants[e] == 1
             if same and step and np.ptp(people.clock.day_of(people.instants[e : e + 2])) == 0:
                 counts[people.place_index[e], people.place_index[e + 1]] += 1
-        total = counts.sum(axis=1, keepdims=True) + REST
-        return lambda t: counts / total + REST / total * self.habits.population[:, t]
+        total = counts.sum(axis=1, keepdims=True) + SETTINGS.prior_transitions
+        return lambda t: counts / total + SETTINGS.prior_transitions / total * self.profiles.population[:, t]
 
 
 def smoothed(
@@ -131,7 +134,7 @@ def test_the_answer_is_that_of_whole_matrices(
 ) -> None:
     world = worlds(make_walks, defence, shape)
     gains = world.slow_gains(share, doubt)
-    answers = world.answers(share=share, beam=0.0, doubt=doubt, ignored=0.0)
+    answers = world.answers(share=share, beam=0.0, doubt=doubt, ignored_share=0.0)
     taken = np.take_along_axis(gains, answers[:, :, None], axis=2)[:, :, 0]
     assert taken == pytest.approx(gains.max(axis=2), rel=1e-9)
     assert (answers == gains.argmax(axis=2)).mean() > 0.999
@@ -143,29 +146,29 @@ def test_what_is_believed_is_that_of_whole_matrices(
     make_walks: Callable[..., Traces], defence: str, share: float
 ) -> None:
     world = worlds(make_walks, defence, "two days")
-    table = spelled_out(without_negligible(world.emission), world.habits.n_places)
+    table = spelled_out(without_negligible(world.channel), world.profiles.n_places)
     for trace, user in ((0, 0), (1, 3), (4, 2)):
         first = world.anonymized.offsets[trace]
-        own = world.said[first : first + world.anonymized.clock.instants_per_day]
+        own = world.observed[first : first + world.anonymized.clock.instants_per_day]
         likely = np.array([table[y] if y != NOTHING else np.ones(table.shape[1]) for y in own])
-        profile = world.habits.user_profile(user)
+        profile = world.profiles.user_profile(user)
         expected = smoothed(likely, profile, world.moves(), np.arange(len(own)), share)
         if share == 0.0:
-            # Who does not follow leaves an instant at which nothing is said to habits.
+            # Who does not follow leaves an instant at which nothing is said to profiles.
             expected[own == NOTHING] = 0.0
         assert believed(world, own, user, share) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def believed(world: World, said: NDArray[np.int32], user: int, share: float) -> Floats:
+def believed(world: World, observed: NDArray[np.int32], user: int, share: float) -> Floats:
     """Return instants × places: what the kernels believe of one day, the beam off."""
-    span, m = len(said), world.habits.n_places
-    profile, population = world.habits.user_profile(user).T.copy(), world.habits.population.T.copy()
+    span, m = len(observed), world.profiles.n_places
+    profile, population = world.profiles.user_profile(user).T.copy(), world.profiles.population.T.copy()
     support, sizes = np.empty((span, m), np.int32), np.zeros(span, np.int64)
     ahead, fits, back = np.empty((3, span, m))
-    emission = world.emission
-    through = emission.offsets, emission.places, emission.values, emission.floor
+    channel = world.channel
+    through = channel.offsets, channel.places, channel.values, channel.floor
     _forward(
-        said, 0, profile, population, *through, *world.movement, share, 0.0,
+        observed, 0, profile, population, *through, *world.movement, share, 0.0,
         support, sizes, ahead, fits, np.zeros(m),
     )  # fmt: skip
     _backward(0, span, profile, population, *world.movement, share, support, sizes, fits, back, np.zeros(m))
@@ -176,17 +179,17 @@ def believed(world: World, said: NDArray[np.int32], user: int, share: float) -> 
     return table
 
 
-def without_negligible(emission: Channel) -> Channel:
+def without_negligible(channel: Channel) -> Channel:
     """Leave out the floors that are too low for the kernels to look at more than the places listed."""
-    low = emission.floor <= NEGLIGIBLE
-    symbol = np.repeat(np.arange(len(low)), np.diff(emission.offsets))
-    values = emission.values + np.where(low, emission.floor, 0.0)[symbol]
-    return replace(emission, values=values, floor=np.where(low, 0.0, emission.floor))
+    low = channel.floor <= NEGLIGIBLE
+    observation = np.repeat(np.arange(len(low)), np.diff(channel.offsets))
+    values = channel.values + np.where(low, channel.floor, 0.0)[observation]
+    return replace(channel, values=values, floor=np.where(low, 0.0, channel.floor))
 
 
 def test_the_beam_changes_little_and_threads_nothing(make_walks: Callable[..., Traces]) -> None:
     world = worlds(make_walks, "PL(4,1)", "two days")
-    exact = world.answers(share=0.85, beam=0.0, ignored=0.0)
+    exact = world.answers(share=0.85, beam=0.0, ignored_share=0.0)
     one, three = (on_threads(count, lambda: world.answers(share=0.85)) for count in (1, 3))
     assert np.array_equal(one, three)
     assert (one == exact).mean() > 0.95
@@ -206,4 +209,4 @@ def test_of_traces_that_are_disguised_as_a_whole_few_are_followed() -> None:
     weights = np.array([0.3, 0.2, 0.1, 0.1, 0.1, 0.1])
     assert len(tracking.keep_likeliest_traces(pairs, weights, 1).traces) == 6
     few = tracking.keep_likeliest_traces(pairs, weights, 1, few=True)
-    assert few.traces.tolist() == list(range(tracking.DISGUISED))
+    assert few.traces.tolist() == list(range(SETTINGS.disguised_traces))

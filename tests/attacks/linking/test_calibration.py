@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from tracearena.attacks.linking.linker import DRAWS_OF_EVENTS, LinkMatcher
+from tracearena.attacks.linking.linker import SETTINGS, LinkMatcher
 from tracearena.attacks.linking.scoring import learn_weights
 from tracearena.cities import simulate
 from tracearena.engine import SeedLike
@@ -114,4 +114,4 @@ def test_each_part_of_the_known_days_is_released_by_itself() -> None:
     (first, last), (_, end), (begin, _) = sorted(dict(whole), key=lambda one: (one[0], -one[1]))
     assert (first, last) == (0, 19)
     assert end + 1 == begin
-    assert sorted(times for _, times in whole) == [1, DRAWS_OF_EVENTS, DRAWS_OF_EVENTS]
+    assert sorted(times for _, times in whole) == [1, SETTINGS.event_draws, SETTINGS.event_draws]

@@ -181,7 +181,9 @@ def test_points_of_a_defence_that_is_not_known_are_compared_as_they_are() -> Non
 def test_points_and_events_are_not_compared(small_city: tuple[Traces, Traces]) -> None:
     case, points = released(*small_city), released_points(*vehicles(5))
     for known, seen in ((case.known, points.seen), (points.known, case.seen)):
-        with pytest.raises(DataError, match="one of the two has GPS points and the other events at places"):
+        with pytest.raises(
+            DataError, match="one of the two has GPS points and the other has events at places"
+        ):
             Linker(timezone="UTC").fit(known).identify(seen, seed=1)
 
 

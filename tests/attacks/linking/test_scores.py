@@ -10,18 +10,17 @@ from scipy.special import gammaln
 from scipy.stats import multivariate_normal, norm, rankdata
 from tests.attacks.linking.cases import halved
 
-from tracearena.attacks.bayesian.likelihoods import build_all_pairs
+from tracearena.attacks.bayesian.pairs import build_all_pairs
 from tracearena.attacks.linking import EVIDENCE, Histogram, Observations, Scalar
 from tracearena.attacks.linking.scoring import (
-    PRIOR,
-    SATURATION,
+    SETTINGS,
     Comparison,
     ComparisonSide,
     correlation_of,
     normal_scores,
     scalar_scores,
 )
-from tracearena.traces import Traces
+from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
 
 def compared(known: Traces, seen: Traces) -> Comparison:
@@ -54,21 +53,21 @@ def test_histograms_are_compared_by_the_polya_formula(
     usual = sum(table.sum(axis=0) / table.sum() for table in tables) / 2
     is_shared = (tables[0].sum(axis=0) > 0) & (tables[1].sum(axis=0) > 0)
     n_seen, n_known = (table.sum(axis=1) for table in tables)
-    worth = [rows / (1 + rows / SATURATION) for rows in (n_seen, n_known)]
+    worth = [rows / (1 + rows / SETTINGS.saturation) for rows in (n_seen, n_known)]
     seen_table, known_table = (
         table * (value / rows)[:, None]
         for table, value, rows in zip(tables, worth, (n_seen, n_known), strict=True)
     )
-    alpha = PRIOR * usual
+    alpha = SETTINGS.prior_rows * usual
     expected = np.empty(len(pairs.users))
     for at, (p, u) in enumerate(zip(pairs.traces, pairs.users, strict=True)):
         a, b, prior = known_table[u][is_shared], seen_table[p][is_shared], alpha[is_shared]
         each = gammaln(prior + a + b) - gammaln(prior + a) - gammaln(prior + b) + gammaln(prior)
         total = (
-            gammaln(PRIOR + worth[1][u] + worth[0][p])
-            - gammaln(PRIOR + worth[1][u])
-            - gammaln(PRIOR + worth[0][p])
-            + gammaln(PRIOR)
+            gammaln(SETTINGS.prior_rows + worth[1][u] + worth[0][p])
+            - gammaln(SETTINGS.prior_rows + worth[1][u])
+            - gammaln(SETTINGS.prior_rows + worth[0][p])
+            + gammaln(SETTINGS.prior_rows)
         )
         expected[at] = each.sum() - total
     assert scores == pytest.approx(expected, abs=1e-8)
@@ -107,3 +106,20 @@ def test_numbers_that_persist_correlate(make_check_ins: Callable[..., Traces]) -
     assert abs(correlation_of(fickle, *sides)) < 0.5
     constant = Scalar("constant", "any", lambda rows: np.ones(rows.n_users))
     assert correlation_of(constant, *sides) == 0.0
+
+
+def test_a_generalised_event_counts_at_each_of_its_places_or_once_in_their_middle() -> None:
+    """Half an event in each of two draws: at places 0 and 2 with a quarter, or as set 3 with a half."""
+    original = Traces.from_dense([[0, 1]], Places([0.0, 1.0, 2.0], [0.0] * 3), Clock(instants_per_day=2))
+    draws = (
+        Observations.of(ObfuscatedTraces.like(original, [-2, 1], PlaceSets.of([[0, 2]]))),
+        Observations.of(ObfuscatedTraces.like(original, [1, 1])),
+    )
+    found = {}
+    for name in ("venue", "set of places"):
+        kind = EVIDENCE[name]
+        assert isinstance(kind, Histogram)
+        _, bins, weights = ComparisonSide(draws).bins(kind)
+        found[name] = np.bincount(bins, weights, 4).tolist()
+    assert found["venue"] == [0.25, 1.5, 0.25, 0]
+    assert found["set of places"] == [0, 0.5, 0, 0.5]

@@ -178,7 +178,9 @@ def test_attacks_do_not_depend_on_threads(
 def test_users_with_one_event_are_candidates_like_others() -> None:
     single = Traces.from_dense([[0, -1, -1], [1, 1, 1]], PLACES, CLOCK)
     assert SyntheticIdentification().fit(single).identify(single).answers.tolist() == [0, 1]
-    assert MembershipInference().fit(single, single).statistics(single).shape == (1, 4)
+    # Two members and the same two as others: the second of each made the one transition that is seen.
+    (one, two, three, four) = MembershipInference().fit(single, single).statistics(single)[0]
+    assert one == three < two == four
 
 
 def test_what_cannot_be_attacked_is_refused() -> None:
@@ -189,6 +191,8 @@ def test_what_cannot_be_attacked_is_refused() -> None:
         SyntheticIdentification().fit(nobody)
     with pytest.raises(DataError, match="no synthetic traces"):
         SyntheticIdentification().fit(some).rate(none)
+    with pytest.raises(DataError, match="ids of training users"):
+        SyntheticIdentification().fit(some).rate(some.with_user_ids(np.arange(some.n_users) + 77))
     with pytest.raises(DataError, match="testing users"):
         MembershipInference().fit(some, nobody)
     with pytest.raises(DataError, match="no synthetic traces"):
@@ -197,5 +201,5 @@ def test_what_cannot_be_attacked_is_refused() -> None:
         SyntheticIdentification(unseen=0)
     with pytest.raises(ParameterError, match="thresholds = 0"):
         MembershipInference(thresholds=0)
-    with pytest.raises(DataError, match="4 and of 1 places"):
+    with pytest.raises(DataError, match="4 and with 1 places"):
         MembershipInference().fit(some, Traces.from_dense([[0]], Places([0], [0]), CLOCK))

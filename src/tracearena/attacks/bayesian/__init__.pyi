@@ -7,8 +7,7 @@ from .attacks import (
     PolyaIdentification,
     TrackingInference,
 )
-from .matcher import BayesMatcher
-from .weights import BayesMatch
+from .matcher import BayesMatch, BayesMatcher
 
 __all__ = [
     "BayesIdentification",

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 NEGLIGIBLE = 1e-8
-"""A symbol whose floor is no higher comes from the places that are listed for it alone."""
+"""A observation whose floor is no higher comes from the places that are listed for it alone."""
 UNEXPLAINED = 0.02
-"""With a beam, so small a share of a symbol may come from places that are not listed for it."""
+"""With a beam, so small a share of an observation may come from places that are not listed for it."""
 MANY_PLACES = 4096
 """With more places nobody is followed through instants at which nothing is said: habits answer there."""
 
@@ -34,13 +34,12 @@ def infer_users(
     match_offsets: Array,
     match_rows: Array,
     match_weights: Array,
-    said: Array,
+    observed: Array,
     emission_offsets: Array,
     emission_places: Array,
     emission_values: Array,
     floor: Array,
-    habits: ProfileArrays,
-    others: float,
+    profiles: ProfileArrays,
     move_offsets: Array,
     move_targets: Array,
     move_values: Array,
@@ -57,16 +56,29 @@ def infer_users(
     first_time: int,
     answers: Array,
 ) -> None:
-    """Write the answers of some users, users × instants.
+    """Write ``answers[u, i]`` for users from `first` up to `stop`: the place with the largest expected gain.
 
-    ``said[p, i]`` is the symbol of trace p at instant i, -1 where it says nothing. User u is trace
-    ``match_rows[k]`` with ``match_weights[k]``, k from ``match_offsets[u]``. The moves are the
-    population's, ``move_values`` rows of targets, ``move_rest`` the part of a row that is anybody's.
-    `common` is what each answer is worth by the population's habits.
+    Each candidate trace of a user is followed by a hidden Markov model. Its states are places, its
+    transitions (1-γ) P_{u,t}(y) + γ Q(y|x), and its emissions E(y|x). The posteriors of the places,
+    weighted by those of the traces, give q(x), and the gain of an answer c is Σ_x q(x) w(x) (1 - G(x, c)).
+
+    match_offsets, match_rows, match_weights    candidate traces of user u and their posteriors W[u,p]
+    observed[p, i]      observation of trace p at instant i, -1 where there is none
+    emission_offsets, emission_places, emission_values, floor
+                        E(y|x): the places of observation y with their probabilities, and that of all others
+    move_offsets, move_targets, move_values, move_rest
+                        Q(y|x): targets of place x with their shares, and the share that is distributed as the
+                        population at that time of day
+    share, beam, doubt, ignored     γ; least share of the likeliest place that is kept; ε; the same as `beam`
+                        for the answer
+    near_offsets, near_members, near_worth      the places c near x, with 1 - G(x, c)
+    sensitivity[x]      w(x)
+    common[c, t]        gain of answer c by the population's profile at time of day t
+    first_time          time of day of instant 0
     """
-    population = habits.population
+    population, others = profiles.population, profiles.population_weight
     n_places, length = population.shape
-    n_instants = said.shape[1]
+    n_instants = observed.shape[1]
     profile = np.empty((n_places, length))
     usual = np.empty((n_places, length))
     # One time of day after the other is looked at, all places of each: that is how tables lie in memory.
@@ -89,8 +101,8 @@ def infer_users(
     # Weight of the traces that say nothing at an instant, which habits alone then answer.
     silent = np.zeros(length)
     for u in range(first, stop):
-        fill_profile(u, habits, others, profile)
-        part = others / (1.0 + others) if habits.visit_offsets[u + 1] > habits.visit_offsets[u] else 1.0
+        fill_profile(u, profiles, profile)
+        part = others / (1.0 + others) if profiles.visit_offsets[u + 1] > profiles.visit_offsets[u] else 1.0
         compute_profile_gains(
             profile, population, common, part, sensitivity, near_offsets, near_members, near_worth, usual
         )
@@ -106,14 +118,14 @@ def infer_users(
                 row = match_rows[k]
                 tells = False
                 for i in range(span):
-                    if said[row, start + i] >= 0:
+                    if observed[row, start + i] >= 0:
                         tells = True
                         break
                 if not tells:
                     continue
                 known += match_weights[k]
                 _forward(
-                    said[row, start : start + span], t0, by_time, everybody,
+                    observed[row, start : start + span], t0, by_time, everybody,
                     emission_offsets, emission_places, emission_values, floor,
                     move_offsets, move_targets, move_values, move_rest, share, beam,
                     support, sizes, ahead, fits, predicted,
@@ -189,7 +201,7 @@ def _predict_moves(
 
 @njit(cache=True, nogil=True)
 def _forward(
-    said: Array,
+    observed: Array,
     t0: int,
     profile: Array,
     population: Array,
@@ -209,14 +221,20 @@ def _forward(
     fits: Array,
     predicted: Array,
 ) -> None:
-    """Write what may be where at each instant, from what was said up to then.
+    """Write the filtered probabilities of places at each instant, given the observations up to it.
 
-    `profile` and `population` are times of day × places.
-    ``fits[i, s]`` is how likely what was said at i is at the place ``support[i, s]``.
+    observed, t0        observations of one trace on one day, and the time of day of the first
+    profile[t, x], population[t, x]     P_{u,t}(x) and P_t(x)
+    offsets, places, values, floor      E(y|x), as in `infer_users`
+    move_…, share, beam                 Q(y|x), γ and the beam, as in `infer_users`
+    support[i, s], sizes[i]     out: the places that are kept at instant i, and how many
+    ahead[i, s]         out: their filtered probabilities
+    fits[i, s]          out: E(y_i|x) of these places
+    predicted[x]        scratch: probability of place x before its observation
     """
     n_places = profile.shape[1]
-    for i in range(said.shape[0]):
-        t, y = t0 + i, said[i]
+    for i in range(observed.shape[0]):
+        t, y = t0 + i, observed[i]
         if y < 0 and (share == 0.0 or n_places > MANY_PLACES):
             sizes[i] = 0
             continue
@@ -227,7 +245,7 @@ def _forward(
             for s in range(sizes[i - 1]):
                 rest += ahead[i - 1, s] * move_rest[support[i - 1, s]]
             rest *= share
-        # Where the places that are listed for a symbol explain it well, no other is looked at.
+        # Where the places that are listed for an observation explain it well, no other is looked at.
         narrow = y >= 0 and (floor[y] <= NEGLIGIBLE or beam > 0)
         size, top = 0, 0.0
         if narrow:
@@ -297,17 +315,21 @@ def _backward(
     back: Array,
     later: Array,
 ) -> None:
-    """Write how likely what is said later is from each place; `later` comes and is left all 0."""
+    """Write ``back[i, s]``, proportional to the likelihood of all later observations from each kept place.
+
+    span                number of instants; `t0`, `profile` … `fits` as in `_forward`
+    later[x]            scratch, all 0 before and after
+    """
     back[span - 1, : sizes[span - 1]] = 1.0
     for i in range(span - 2, -1, -1):
         if share == 0.0 or sizes[i + 1] == 0:
             back[i, : sizes[i]] = 1.0
             continue
-        by_habit, by_others = 0.0, 0.0
+        by_profile, by_others = 0.0, 0.0
         for s in range(sizes[i + 1]):
             x = support[i + 1, s]
             later[x] = fits[i + 1, s] * back[i + 1, s]
-            by_habit += profile[t0 + i + 1, x] * later[x]
+            by_profile += profile[t0 + i + 1, x] * later[x]
             by_others += population[t0 + i + 1, x] * later[x]
         largest = 0.0
         for s in range(sizes[i]):
@@ -315,7 +337,7 @@ def _backward(
             moved = 0.0
             for e in range(move_offsets[x], move_offsets[x + 1]):
                 moved += move_values[e] * later[move_targets[e]]
-            back[i, s] = (1 - share) * by_habit + share * (moved + move_rest[x] * by_others)
+            back[i, s] = (1 - share) * by_profile + share * (moved + move_rest[x] * by_others)
             largest = max(largest, back[i, s])
         for s in range(sizes[i]):
             back[i, s] = back[i, s] / largest if largest > 0 else 1.0

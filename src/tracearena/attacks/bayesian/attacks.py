@@ -27,16 +27,21 @@ from tracearena.attacks.base import (
     require_users,
 )
 from tracearena.attacks.bayesian import tracking
-from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher, parse_mechanism
-from tracearena.attacks.bayesian.pair_evidence import Evidence
+from tracearena.attacks.bayesian.likelihoods import Evidence
+from tracearena.attacks.bayesian.matcher import (
+    ADAPTIVE,
+    UNKNOWN,
+    BayesMatch,
+    BayesMatcher,
+    check_weights,
+    parse_mechanism,
+)
 from tracearena.attacks.bayesian.profiles import (
-    OTHERS,
     Neighbourhoods,
     TimeProfiles,
     check_same_clock,
     weigh_sensitive_places,
 )
-from tracearena.attacks.bayesian.weights import BayesMatch, check_weights
 from tracearena.checks import HEAVIEST, LARGEST_KM, require_fitted, require_kind, require_number
 from tracearena.engine import SeedLike, block_ranges, run_blocks
 from tracearena.errors import ParameterError
@@ -68,7 +73,7 @@ class InformedAttack(MatchingAttack):
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether the attack has to be given its defence before it can be made."""
+        """Whether the attack has to be given its defence before it can be simulated."""
         return self.mechanism == ADAPTIVE
 
     def with_mechanism(self, defence: Obfuscator) -> Self:
@@ -110,7 +115,7 @@ class LikelihoodAttack(InformedAttack):
 
 @dataclass(kw_only=True)
 class EvidenceIdentification(LikelihoodAttack, MatchingIdentification):
-    """An attack that says who is who by some kinds of evidence, or by all of them, weighed."""
+    """A re-identification attack that uses one kind of evidence, or a weighted sum of several."""
 
     kinds: ClassVar[tuple[str, ...]] = ()
     """The kinds of evidence that are summed; none stands for all, each for what it is worth."""
@@ -134,10 +139,11 @@ class EvidenceIdentification(LikelihoodAttack, MatchingIdentification):
 
 @dataclass(kw_only=True)
 class BayesIdentification(EvidenceIdentification):
-    """Weigh all evidence: how often, when, from where to where, at home; each user is taken once.
+    """Combine the evidence of visits, times, transitions and homes; each user is assigned once.
 
-    The weights are learnt where the truth is known, on the reference traces cut in two, the later half
-    released as the mechanism would.
+    The weights are chosen where the truth is known, on the reference traces cut in two, the later half
+    released as the mechanism would: of a few fixed mixtures, each scaled by powers of two, the one under
+    which the true pairs have the highest posteriors (`weights.learn_weights`).
     """
 
     name: ClassVar[str] = "Bayes-R"
@@ -145,7 +151,7 @@ class BayesIdentification(EvidenceIdentification):
 
 @dataclass(kw_only=True)
 class BayesInference(LikelihoodAttack, MatchingInference):
-    """Mix the candidate traces of each user by their posteriors, and answer with the least expected loss.
+    """Average the candidate traces of each user by posterior, and minimise the expected loss.
 
     q_{u,t}(x) = (1-ε) Σ_p W[u,p] E(y_{p,t}|x) P_{u,t}(x) / Z + ε P_{u,t}(x), where W are the
     posteriors of the pairs (Sinkhorn) and P the time profiles. The answer is
@@ -182,30 +188,39 @@ class BayesInference(LikelihoodAttack, MatchingInference):
 
         def infer() -> Traces:
             pairs, n_events = evidence.pairs, evidence.anonymized.n_events
-            few = self.share > 0 and not evidence.made.by_event
+            few = self.share > 0 and not evidence.simulated.by_event
             followed = tracking.keep_likeliest_traces(pairs, match.certainty, n_events, few=few)
             return self.answer(evidence, followed)
 
-        return match.answer((self.share, self.sensitive_weight, self.limit_km), infer)
+        # An attack that knew the defence and one that detected it give the same answers.
+        settings = {name: value for name, value in self.parameters().items() if name != "mechanism"}
+        return match.answer((type(self), *settings.items()), infer)
 
     def answer(self, evidence: Evidence, followed: tracking.CandidateTraces) -> Traces:
         """Return the answers to a release where the traces that may be each user's are given."""
         matcher, anonymized = self.matcher_, evidence.anonymized
         assert isinstance(matcher, BayesMatcher)
-        reference, around = matcher.reference_, evidence.around
+        reference, neighbourhoods = matcher.reference_, evidence.neighbourhoods
         if self.limit_km != matcher.limit_km:
-            around = Neighbourhoods.of(reference.places, self.limit_km)
-        share = self.share if evidence.made.by_event else min(self.share, tracking.DISGUISED_SHARE)
-        made, movement = evidence.made, tracking.PopulationMovement.of(reference)
-        release, model = (anonymized, made.said, made.emission), (evidence.habits, around, movement)
-        worth = weigh_sensitive_places(reference, self.sensitive_weight)
-        table = tracking.infer_places(*release, *model, followed, worth, self.limit_km, share=share)
+            neighbourhoods = Neighbourhoods.of(reference.places, self.limit_km)
+        share = (
+            self.share if evidence.simulated.by_event else min(self.share, tracking.SETTINGS.disguised_share)
+        )
+        model = tracking.PlaceModel(
+            evidence.simulated.channel,
+            evidence.profiles,
+            tracking.PopulationMovement.of(reference),
+            neighbourhoods,
+            weigh_sensitive_places(reference, self.sensitive_weight),
+            self.limit_km,
+        )
+        table = tracking.infer_places(anonymized, evidence.simulated.released, model, followed, share=share)
         return build_answer(table, anonymized, matcher.user_ids_)
 
 
 @dataclass(kw_only=True)
 class MarkovIdentification(EvidenceIdentification):
-    """Compare transitions: the trace under the user's Markov chain, and the user under the trace's.
+    """Compare transitions: likelihood of the trace under the user's Markov chain, and vice versa.
 
     P_u(y|x,t) = [c_u(xy) + β((1-γ) P_{u,t}(y) + γ Q(y|x))] / (c_u(x) + β), as a ratio to what everybody
     does, in both directions. It helps where there are a few days only. Each user is taken once.
@@ -217,7 +232,7 @@ class MarkovIdentification(EvidenceIdentification):
 
 @dataclass(kw_only=True)
 class PolyaIdentification(EvidenceIdentification):
-    """Compare counts by a Pólya urn: the tenth visit to a rare place surprises less than the first.
+    """Compare visit counts by a Dirichlet-multinomial (Pólya urn) likelihood.
 
     The score of user u for trace p is Σ_y Σ_{k < b_p(y)} log(α_y + a_u(y) + k), less its normaliser:
     b_p(y) counts what the trace says, a_u(y) = Σ_x c_u(x) E(y|x) what the user's reference visits
@@ -231,7 +246,7 @@ class PolyaIdentification(EvidenceIdentification):
 
 @dataclass(kw_only=True)
 class TrackingInference(BayesInference):
-    """Follow every trace through its days by a hidden Markov model, forward and backward.
+    """Decode every trace by a hidden Markov model with the forward–backward algorithm.
 
     From one instant to the next people go where the population goes from there (γ of the time) or by
     their own time profile; then the answer with the least expected loss, as Bayes-T. Places less likely
@@ -239,7 +254,7 @@ class TrackingInference(BayesInference):
     """
 
     name: ClassVar[str] = "Tracking-T"
-    share: ClassVar[float] = tracking.SHARE
+    share: ClassVar[float] = tracking.SETTINGS.transition_share
 
 
 _USERS_PER_BLOCK = 16
@@ -247,7 +262,7 @@ _USERS_PER_BLOCK = 16
 
 @dataclass(kw_only=True)
 class HabitsInference(TraceInferenceAttack):
-    """Answer with the least expected loss by the reference traces alone, without the release.
+    """Minimise the expected loss with the reference traces only, without the release.
 
     So it is a ceiling of what any defence can be worth against an attacker with these reference
     traces: no release can hide them. The answer at each time of day is the
@@ -272,11 +287,11 @@ class HabitsInference(TraceInferenceAttack):
         """Learn where every user tends to be at each time of day."""
         require_kind(self, reference, Traces)
         require_users(reference)
-        around = Neighbourhoods.of(reference.places, self.limit_km)
+        neighbourhoods = Neighbourhoods.of(reference.places, self.limit_km)
         self.reference_ = reference
-        habits = TimeProfiles.with_fitted_kernel(reference, around)
+        profiles = TimeProfiles.with_fitted_kernel(reference, neighbourhoods)
         worth = weigh_sensitive_places(reference, self.sensitive_weight)
-        self.answers_ = choose_profile_answers(habits, around, self.limit_km, worth)
+        self.answers_ = choose_profile_answers(profiles, neighbourhoods, self.limit_km, worth)
         return self
 
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
@@ -291,24 +306,24 @@ class HabitsInference(TraceInferenceAttack):
 
 
 def choose_profile_answers(
-    habits: TimeProfiles, around: Neighbourhoods, limit_km: float, sensitive: Floats
+    profiles: TimeProfiles, neighbourhoods: Neighbourhoods, limit_km: float, sensitive: Floats
 ) -> Ints32:
     """Return users × times of day: the answer with the least expected score."""
     from tracearena.attacks.bayesian._profile_kernels import choose_best_answers, compute_profile_gains
 
-    length = habits.clock.instants_per_day
-    answers = np.empty((habits.n_users, length), np.int32)
-    worth = np.maximum(1 - around.distance_km / limit_km, 0.0)
-    common = habits.compute_population_gains(around, worth, sensitive)
+    length = profiles.clock.instants_per_day
+    answers = np.empty((profiles.n_users, length), np.int32)
+    worth = np.maximum(1 - neighbourhoods.distance_km / limit_km, 0.0)
+    common = profiles.compute_population_gains(neighbourhoods, worth, sensitive)
 
     def work(block: int, first: int, stop: int) -> None:
-        profile, gains = np.empty((2, habits.n_places, length))
+        profile, gains = np.empty((2, profiles.n_places, length))
         for user in range(first, stop):
-            habits.user_profile(user, profile)
-            share = OTHERS / (1 + OTHERS) if habits.offsets[user + 1] > habits.offsets[user] else 1.0
-            near = around.offsets, around.members, worth
-            compute_profile_gains(profile, habits.population, common, share, sensitive, *near, gains)
+            profiles.user_profile(user, profile)
+            share = profiles.population_share(user)
+            near = neighbourhoods.offsets, neighbourhoods.members, worth
+            compute_profile_gains(profile, profiles.population, common, share, sensitive, *near, gains)
             choose_best_answers(gains, answers[user])
 
-    run_blocks(work, block_ranges(habits.n_users, _USERS_PER_BLOCK))
+    run_blocks(work, block_ranges(profiles.n_users, _USERS_PER_BLOCK))
     return answers

@@ -7,76 +7,93 @@ the next law. Sets of places are taken as truthful.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tracearena.attacks.base import Floats, Ints, Ints32
 from tracearena.attacks.bayesian.channel import (
     Channel,
     ObservationAlphabet,
+    SimulatedRelease,
     build_distance_channel,
     build_truthful_channel,
+    draw_observations,
 )
-from tracearena.attacks.bayesian.pair_evidence import Evidence
+from tracearena.attacks.bayesian.likelihoods import Evidence
+from tracearena.attacks.bayesian.pairs import assign_users, compute_posteriors, double_centre
 from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
-from tracearena.attacks.bayesian.simulated_release import SimulatedRelease, draw_observations
-from tracearena.attacks.bayesian.weights import assign_users, compute_posteriors, double_centre
 from tracearena.traces import ObfuscatedTraces, Places, Traces
 
-ROUNDS = 3
-STEPS = 8
-ESTIMATION_TRACES = 150
-"""Traces, those of which the attacker is most certain, from which the law is estimated."""
 
-_MOST_PAIRS = 5e6
+@dataclass(frozen=True)
+class EstimationSettings:
+    """Constants of the expectation maximisation."""
+
+    rounds: int = 3
+    """Rounds of matching and estimating. Chosen by hand, not tuned."""
+    steps: int = 8
+    """EM steps in each round. Chosen by hand, not tuned."""
+    traces: int = 150
+    """Traces, those with the highest posteriors, from which the law is estimated. Chosen by hand, not
+    tuned."""
+    score_weight: float = 0.1
+    """Weight of the counts when traces are matched. Chosen by hand, not tuned."""
+    max_pairs: float = 5e6
+    """Pairs of places in all rings but the last. Chosen by hand, not tuned."""
+
+
+SETTINGS = EstimationSettings()
 
 
 def estimate_mechanism(
     reference: Traces,
     anonymized: ObfuscatedTraces,
-    around: Neighbourhoods,
-    habits: TimeProfiles,
+    neighbourhoods: Neighbourhoods,
+    profiles: TimeProfiles,
     seed: np.random.SeedSequence,
 ) -> SimulatedRelease:
     """Estimate the mechanism behind a release, and simulate it on the reference."""
-    symbols, (said,) = ObservationAlphabet.of([anonymized])
-    if not (said >= 0).any() or (said >= symbols.n_places).all():
-        emission = build_truthful_channel(symbols)
+    alphabet, (observed,) = ObservationAlphabet.of([anonymized])
+    if not (observed >= 0).any() or (observed >= alphabet.n_places).all():
+        channel = build_truthful_channel(alphabet)
     else:
-        emission = _estimate_channel(reference, anonymized, symbols, said, around, habits)
-    return SimulatedRelease(symbols, said, (draw_observations(reference, emission, said, seed),), emission)
+        channel = _estimate_channel(reference, anonymized, alphabet, observed, neighbourhoods, profiles)
+    return SimulatedRelease(
+        alphabet, observed, (draw_observations(reference, channel, observed, seed),), channel
+    )
 
 
 def _estimate_channel(
     reference: Traces,
     anonymized: ObfuscatedTraces,
-    symbols: ObservationAlphabet,
-    said: Ints32,
-    around: Neighbourhoods,
-    habits: TimeProfiles,
+    alphabet: ObservationAlphabet,
+    observed: Ints32,
+    neighbourhoods: Neighbourhoods,
+    profiles: TimeProfiles,
 ) -> Channel:
     """Match and estimate in turn, until the law changes no more."""
     rings = DistanceRings.of(reference.places)
     law = rings.initial_shares()
-    for _ in range(ROUNDS):
-        emission = rings.build_channel(symbols, reference.places, law)
-        made = SimulatedRelease(symbols, said, (), emission)
-        evidence = Evidence(reference, anonymized, made, around, habits, quick=True)
-        table = double_centre(evidence.pairs, np.stack([evidence.polya, evidence.home], axis=1))
-        scores = 0.1 * table.sum(axis=1)
+    for _ in range(SETTINGS.rounds):
+        channel = rings.build_channel(alphabet, reference.places, law)
+        simulated = SimulatedRelease(alphabet, observed, (), channel)
+        evidence = Evidence(reference, anonymized, simulated, neighbourhoods, profiles, quick=True)
+        table = double_centre(evidence.pairs, np.stack([evidence("polya"), evidence("home")], axis=1))
+        scores = SETTINGS.score_weight * table.sum(axis=1)
         weight = compute_posteriors(evidence.pairs, scores)
         user = assign_users(evidence.pairs, scores)
         sure = np.zeros(anonymized.n_users)
         trace = evidence.pairs.traces
         np.maximum.at(sure, trace, np.where(evidence.pairs.users == user[trace], weight, 0))
-        witnesses = np.argsort(-sure, kind="stable")[:ESTIMATION_TRACES]
-        new = rings.maximise_likelihood(
-            law, anonymized, said, witnesses, user[witnesses], habits, reference.places
-        )
+        surest = np.argsort(-sure, kind="stable")[: SETTINGS.traces]
+        matched = [(int(trace), int(user[trace])) for trace in surest if user[trace] >= 0]
+        new = rings.maximise_likelihood(law, evidence, matched)
         has_converged = np.abs(new - law).sum() < 0.01
         law = new
         if has_converged:
             break
-    return rings.build_channel(symbols, reference.places, law)
+    return rings.build_channel(alphabet, reference.places, law)
 
 
 class DistanceRings:
@@ -102,7 +119,7 @@ class DistanceRings:
             [np.mean(tree.query_ball_point(sample, edge, return_length=True)) for edge in edges]
         )
         # Where places stand close together, the outer rings would hold too many to look at.
-        kept = max(int((inside * len(points) <= _MOST_PAIRS).sum()), 1)
+        kept = max(int((inside * len(points) <= SETTINGS.max_pairs).sum()), 1)
         edges, inside = edges[:kept], inside[:kept]
         numbers = np.diff(np.concatenate([[0.0], inside, [len(points)]]))
         return cls(edges, np.maximum(numbers, 1e-9))
@@ -115,9 +132,9 @@ class DistanceRings:
         law[-1] = 0.05 * law.sum()
         return np.asarray(law / law.sum())
 
-    def build_channel(self, symbols: ObservationAlphabet, places: Places, law: Floats) -> Channel:
+    def build_channel(self, alphabet: ObservationAlphabet, places: Places, law: Floats) -> Channel:
         """Return the channel of a law."""
-        return build_distance_channel(symbols, places, self.edges_km, law / self.numbers)
+        return build_distance_channel(alphabet, places, self.edges_km, law / self.numbers)
 
     def list_nearby(self, places: Places) -> tuple[Ints, Ints32, Ints]:
         """Return the places in all rings of each place but the last: offsets, places and rings."""
@@ -132,35 +149,35 @@ class DistanceRings:
             self._near = offsets.astype(np.int64), found["j"].astype(np.int32), ring.astype(np.int64)
         return self._near
 
-    def maximise_likelihood(
-        self,
-        law: Floats,
-        anonymized: ObfuscatedTraces,
-        said: Ints32,
-        traces: Ints,
-        users: Ints,
-        habits: TimeProfiles,
-        places: Places,
-    ) -> Floats:
-        """Return the law that explains some traces, whose users are known, best."""
+    def maximise_likelihood(self, law: Floats, evidence: Evidence, matched: list[tuple[int, int]]) -> Floats:
+        """Return the law that explains some traces best, given as pairs of a trace and its user.
+
+        E step: the posterior share of ring r for an event is law[r] · P(r) / numbers[r], normalised, where
+        P(r) is the probability of the ring around the observation under P_{u,t}. M step: their mean.
+        """
         from tracearena.attacks.bayesian._profile_kernels import compute_ring_shares
 
-        single = (said >= 0) & (said < len(places))
+        anonymized, observed = evidence.anonymized, evidence.simulated.released
+        places = evidence.reference.places
+        single = (observed >= 0) & (observed < len(places))
         time = anonymized.clock.time_of_day(anonymized.instants)
         shares = [np.empty((0, len(law)))]
-        for trace, user in zip(traces[users >= 0], users[users >= 0], strict=True):
+        for trace, user in matched:
             own = slice(anonymized.offsets[trace], anonymized.offsets[trace + 1])
             chosen = single[own]
             found = np.empty((int(chosen.sum()), len(law)))
-            profile = habits.user_profile(int(user))
             compute_ring_shares(
-                said[own][chosen], time[own][chosen], profile, *self.list_nearby(places), found
+                observed[own][chosen],
+                time[own][chosen],
+                evidence.profiles.user_profile(user),
+                *self.list_nearby(places),
+                found,
             )
             shares.append(found)
         table = np.concatenate(shares) / self.numbers
         if not len(table):
             return law
-        for _ in range(STEPS):
+        for _ in range(SETTINGS.steps):
             joint = table * law
             law = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
         law = 0.999 * law + 0.001 * self.numbers / self.numbers.sum()

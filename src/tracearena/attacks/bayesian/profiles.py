@@ -15,16 +15,51 @@ from tracearena.attacks.base import Floats, Ints, Ints32
 from tracearena.errors import DataError
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
-NEARBY = 0.3
-"""Share of a visit that counts for the places around, …"""
-NEARBY_KM = 0.5
-"""… by e^(-distance / NEARBY_KM)."""
-OTHERS = 0.4
-"""Weight of the population's profile; the user's own has 1."""
+
+@dataclass(frozen=True)
+class ProfileSettings:
+    """Constants of the time profiles."""
+
+    nearby_share: float = 0.3
+    """Share of a visit that counts for the places around. Chosen on the sample of Osaka and on
+    virtual users."""
+    nearby_km: float = 0.5
+    """Range of that share: e^(-distance / nearby_km). Chosen on the same data."""
+    population_weight: float = 0.4
+    """Weight of the population's profile; the user's own has 1. Chosen on the same data."""
+    temporal_kernels: tuple[tuple[float, float], ...] = (
+        (1.0, 0.5), (1.0, 0.3), (1.0, 0.2), (0.5, 0.3), (0.5, 0.2), (2.0, 0.5),
+    )  # fmt: skip
+    """Kernels to choose from on the reference: hours h of e^(-|Δt|/h), and the share that counts for the
+    whole day alike. The first was chosen on the same data, the others by hand."""
+    kernel_gain: float = 0.01
+    """The first kernel is kept unless another raises the mean log-likelihood of a visit by more than this.
+    Chosen by hand, not tuned."""
+    max_neighbours: int = 128
+    """Places of a neighbourhood, the nearest ones. Chosen by hand, not tuned."""
+
+
+SETTINGS = ProfileSettings()
 
 
 class ProfileArrays(NamedTuple):
-    """What the kernels need to work out the profile of a user, in their order."""
+    """What the kernels need to compute the profile of a user.
+
+    Attributes
+    ----------
+    visit_offsets, times, places, counts
+        Visits of user ``u``: rows ``visit_offsets[u]:visit_offsets[u + 1]``, each with a time of day, a place
+        and how often; sorted by place.
+    in_time
+        ``in_time[s, t]``: how a visit at time of day s counts for time of day t.
+    space_offsets, space_members, space_weights
+        A visit to place ``x`` counts for places ``space_members[space_offsets[x]:space_offsets[x + 1]]``, x
+        among them, with these weights.
+    population
+        ``population[x, t]``: P_t(x) of all users together.
+    population_weight
+        Weight of `population` in a user's profile; her own visits have 1.
+    """
 
     visit_offsets: Ints
     times: Ints32
@@ -35,6 +70,7 @@ class ProfileArrays(NamedTuple):
     space_members: Ints32
     space_weights: Floats
     population: Floats
+    population_weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +103,7 @@ class TimeProfiles:
 
     @classmethod
     def of(
-        cls, traces: Traces | ObfuscatedTraces, around: Neighbourhoods, in_time: Floats | None = None
+        cls, traces: Traces | ObfuscatedTraces, neighbourhoods: Neighbourhoods, in_time: Floats | None = None
     ) -> TimeProfiles:
         """Count the visits of every user; of a set of places each counts for a part of a visit.
 
@@ -88,10 +124,14 @@ class TimeProfiles:
         counts = np.bincount(inverse, weight, len(distinct))
         rest, times = np.divmod(distinct, length)
         users, places = np.divmod(rest, max(m, 1))
-        spread = np.where(around.distance_km > 0, NEARBY * np.exp(-around.distance_km / NEARBY_KM), 0.0)
-        in_space = _add_own_place(around, spread)
+        spread = np.where(
+            neighbourhoods.distance_km > 0,
+            SETTINGS.nearby_share * np.exp(-neighbourhoods.distance_km / SETTINGS.nearby_km),
+            0.0,
+        )
+        in_space = _add_own_place(neighbourhoods, spread)
         if in_time is None:
-            in_time = build_temporal_kernel(clock, *TEMPORAL_KERNELS[0])
+            in_time = build_temporal_kernel(clock, *SETTINGS.temporal_kernels[0])
         table = np.zeros((m, length))
         np.add.at(table, (places, times), counts)
         population = _smooth_population(table, in_time, in_space)
@@ -100,11 +140,11 @@ class TimeProfiles:
         return cls(m, clock, *visits, in_time, in_space, population)
 
     @classmethod
-    def with_fitted_kernel(cls, reference: Traces, around: Neighbourhoods) -> TimeProfiles:
+    def with_fitted_kernel(cls, reference: Traces, neighbourhoods: Neighbourhoods) -> TimeProfiles:
         """Count the visits of every user, and find how far these people keep to times of day."""
-        usual = cls.of(reference, around)
-        found = fit_temporal_kernel(reference, usual.population, OTHERS)
-        return usual if np.array_equal(found, usual.in_time) else cls.of(reference, around, found)
+        usual = cls.of(reference, neighbourhoods)
+        found = fit_temporal_kernel(reference, usual.population, SETTINGS.population_weight)
+        return usual if np.array_equal(found, usual.in_time) else cls.of(reference, neighbourhoods, found)
 
     @property
     def n_users(self) -> int:
@@ -117,8 +157,19 @@ class TimeProfiles:
         space = self.in_space
         visits = self.offsets, self.times, self.places, self.counts
         return ProfileArrays(
-            *visits, self.in_time, space.offsets, space.members, space.weights, self.population
+            *visits,
+            self.in_time,
+            space.offsets,
+            space.members,
+            space.weights,
+            self.population,
+            SETTINGS.population_weight,
         )
+
+    def population_share(self, user: int) -> float:
+        """Return the share of the population in the profile of a user; 1 for one without visits."""
+        weight = SETTINGS.population_weight
+        return weight / (1 + weight) if self.offsets[user + 1] > self.offsets[user] else 1.0
 
     def user_profile(self, user: int, profile: Floats | None = None) -> Floats:
         """Return places × times of day: where the user tends to be."""
@@ -126,28 +177,30 @@ class TimeProfiles:
 
         if profile is None:
             profile = np.empty((self.n_places, self.clock.instants_per_day))
-        fill_profile(user, self.arrays, OTHERS, profile)
+        fill_profile(user, self.arrays, profile)
         return profile
 
-    def compute_population_gains(self, around: Neighbourhoods, worth: Floats, sensitive: Floats) -> Floats:
+    def compute_population_gains(
+        self, neighbourhoods: Neighbourhoods, worth: Floats, sensitive: Floats
+    ) -> Floats:
         """Return places × times of day: what each answer is worth by the population's profile."""
         from tracearena.attacks.bayesian._profile_kernels import compute_profile_gains
 
         gains, nothing = np.empty_like(self.population), np.zeros_like(self.population)
-        near = around.offsets, around.members, worth
+        near = neighbourhoods.offsets, neighbourhoods.members, worth
         compute_profile_gains(self.population, nothing, nothing, 0.0, sensitive, *near, gains)
         return gains
 
 
-def _add_own_place(around: Neighbourhoods, spread: Floats) -> NeighbourWeights:
+def _add_own_place(neighbourhoods: Neighbourhoods, spread: Floats) -> NeighbourWeights:
     """Give the places around a place their share, and the place itself the rest."""
-    rows = np.repeat(np.arange(len(around.offsets) - 1), np.diff(around.offsets))
-    own = around.members == rows
+    rows = np.repeat(np.arange(len(neighbourhoods.offsets) - 1), np.diff(neighbourhoods.offsets))
+    own = neighbourhoods.members == rows
     spread = np.where(own, 0.0, spread)
-    total = np.bincount(rows, spread, len(around.offsets) - 1)[rows]
-    share = np.where(total > 0, NEARBY, 0.0)
+    total = np.bincount(rows, spread, len(neighbourhoods.offsets) - 1)[rows]
+    share = np.where(total > 0, SETTINGS.nearby_share, 0.0)
     weights = np.where(own, 1.0 - share, spread * share / np.where(total > 0, total, 1.0))
-    return NeighbourWeights(around.offsets, around.members, weights)
+    return NeighbourWeights(neighbourhoods.offsets, neighbourhoods.members, weights)
 
 
 def _smooth_population(table: Floats, in_time: Floats, in_space: NeighbourWeights) -> Floats:
@@ -171,16 +224,13 @@ def check_same_clock(reference: Traces, anonymized: ObfuscatedTraces) -> None:
     """Refuse to compare times of day of different clocks."""
     known, asked = reference.clock.instants_per_day, anonymized.clock.instants_per_day
     if known != asked:
-        raise DataError(f"the reference traces have {known} instants a day, the anonymized ones {asked}")
+        raise DataError(
+            f"the reference traces have {known} instants per day, but the anonymized ones have "
+            f"{asked}: they must have the same"
+        )
 
 
 # Temporal kernel: how much a visit tells about other times of day, fitted on held-out days.
-
-TEMPORAL_KERNELS = ((1.0, 0.5), (1.0, 0.3), (1.0, 0.2), (0.5, 0.3), (0.5, 0.2), (2.0, 0.5))
-"""A visit counts for other times of day by e^(-hours apart / the first), but for the second, which is the
-share of it that counts for the whole day alike."""
-CLEARLY = 0.01
-"""The first is kept unless another raises the mean log-likelihood of a visit by more than this."""
 
 
 def build_temporal_kernel(clock: Clock, hours: float, any_time: float) -> Floats:
@@ -207,26 +257,25 @@ def fit_temporal_kernel(reference: Traces, population: Floats, others: float) ->
     """
     from tracearena.attacks.bayesian._profile_kernels import score_held_out_visits
 
-    tables = np.stack([build_temporal_kernel(reference.clock, *one) for one in TEMPORAL_KERNELS], axis=2)
+    tables = np.stack(
+        [build_temporal_kernel(reference.clock, *one) for one in SETTINGS.temporal_kernels], axis=2
+    )
     # Users all over the list, as many as can be compared by every two of their visits.
     compared = np.diff(reference.offsets).astype(np.float64) ** 2
     every = max(int(np.ceil(compared.sum() / 2e7)), 1)
     some = reference.take_users(np.arange(0, reference.n_users, every))
     times, days = some.clock.time_of_day(some.instants), some.clock.day_of(some.instants)
-    likely = np.zeros(len(TEMPORAL_KERNELS))
+    likely = np.zeros(len(SETTINGS.temporal_kernels))
     visits = some.offsets, some.place_index, times, days
     scored = score_held_out_visits(*visits, tables, population, others, likely)
     if not scored:
         return tables[:, :, 0].copy()
     likely /= scored
-    best = int(likely.argmax()) if likely.max() - likely[0] > CLEARLY else 0
+    best = int(likely.argmax()) if likely.max() - likely[0] > SETTINGS.kernel_gain else 0
     return tables[:, :, best].copy()
 
 
 # Neighbourhoods: the places around each place.
-
-MOST = 128
-"""Only this many of the nearest places around a place are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,7 +293,7 @@ class Neighbourhoods:
     distance_km: Floats
 
     @classmethod
-    def of(cls, places: Places, limit_km: float, most: int = MOST) -> Neighbourhoods:
+    def of(cls, places: Places, limit_km: float, most: int = SETTINGS.max_neighbours) -> Neighbourhoods:
         """Find the places within `limit_km` of each place, at most `most` of them.
 
         >>> places = Places([0, 0, 0], [0, 0.01, 0.5], km_per_degree=(100, 100))

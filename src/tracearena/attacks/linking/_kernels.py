@@ -11,10 +11,16 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+# Sparse tables of counts: row r is offsets[r]:offsets[r + 1] of bins and counts, bins ascending.
+#
+#   seen_offsets, seen_bins, seen_counts       B_p, what each trace shows
+#   known_offsets, known_bins, known_counts    A_u, what is known of each person
+#   n_known            number of rows (events) that A_u counts, n_u in the formula below
+
 
 @njit(cache=True, nogil=True)
 def polya_prior(bins: Array, counts: Array, alpha: Array) -> Array:
-    """Return lgamma(α+B) - lgamma(α) of each entry of a sparse table of counts."""
+    """Return lgamma(α+B) - lgamma(α) of each entry of a sparse table, α being ``alpha[bin]``."""
     found = np.empty(len(counts))
     for e in range(len(counts)):
         a = alpha[bins[e]]

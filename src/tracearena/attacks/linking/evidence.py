@@ -1,4 +1,4 @@
-"""Kinds of evidence: what may tell one person's rows from another's, each a few lines.
+"""Kinds of evidence that can distinguish the rows of different people.
 
 A `Histogram` maps rows to bins, and people are compared by how their rows are distributed over these. A
 `Scalar` is one number per person. To add one of your own, decorate a function with `histogram` or `scalar`:
@@ -33,7 +33,7 @@ FILE_GROUPS = ("decimals", "seconds", "duplicates")
 
 @dataclass(frozen=True)
 class Histogram:
-    """Evidence from how a person's rows are distributed.
+    """Evidence from the distribution of a person's rows.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Scalar:
-    """Evidence from one number per person, NaN where there is none."""
+    """Evidence from one number per person, NaN if there is none."""
 
     name: str
     group: str
@@ -71,7 +71,8 @@ class Likelihood:
     Attributes
     ----------
     likelihood
-        Its name there (`Evidence`): ``polya``, ``home``, ``profile``, ``markov``.
+        Its name in `attacks.bayesian.likelihoods.KINDS`. A kind that is not listed below, such as
+        ``simulation``, is not used by the linker: it runs the defence on known events itself.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Link-R: people are linked by everything that a release leaves of them.
+"""Link-R: re-identification by all evidence that a release contains.
 
 `LinkMatcher` compares the release with what the defence makes of the known days by every kind of evidence,
 S(p,u) = Σ_f w_f S_f(p,u), and `LinkMatch` scales exp(S) to a doubly stochastic table and assigns one to one.
@@ -18,10 +18,15 @@ from tracearena.algorithms import catalogue
 from tracearena.algorithms.base import Algorithm, setting
 from tracearena.attacks.base import Floats, Ints, Match, Matcher, MatchingIdentification, require_users
 from tracearena.attacks.bayesian.attacks import InformedAttack
-from tracearena.attacks.bayesian.likelihoods import CandidatePairs, build_all_pairs
+from tracearena.attacks.bayesian.channel import build_release, draw_observations
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, UNKNOWN, BayesMatcher
-from tracearena.attacks.bayesian.simulated_release import build_release, draw_observations
-from tracearena.attacks.bayesian.weights import assign_users, compute_posteriors, rank_users
+from tracearena.attacks.bayesian.pairs import (
+    CandidatePairs,
+    assign_users,
+    build_all_pairs,
+    compute_posteriors,
+    rank_users,
+)
 from tracearena.attacks.linking.evidence import Likelihood, kinds_for
 from tracearena.attacks.linking.observations import (
     Observations,
@@ -30,8 +35,9 @@ from tracearena.attacks.linking.observations import (
     thin_points,
 )
 from tracearena.attacks.linking.scoring import (
-    PENALTY_OF_EVENTS,
-    PENALTY_OF_POINTS,
+    SETTINGS as SCORE_SETTINGS,
+)
+from tracearena.attacks.linking.scoring import (
     CalibratedEvidence,
     Comparison,
     ComparisonSide,
@@ -44,18 +50,30 @@ from tracearena.checks import require_fitted, require_kind
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 
-DRAWS_OF_EVENTS = 4
-"""How often the defence is run on known events, to see what it makes of them."""
-DRAWS_OF_POINTS = 1
-"""The same for GPS points, which are many."""
-MOST_PLACES = 4096
-"""Likelihoods through the channel are left out where there are more places: they grow with their square."""
-MOST_PAIRS = 9_000_000
-"""With more pairs of a trace and a person only the candidate pairs of the likelihoods are scored."""
-CALIBRATION_USERS = 400
-FEWEST_CALIBRATION_USERS = 10
-"""With fewer people on both sides of the cut every kind of evidence counts the same."""
-_ROUNDS = 100
+
+@dataclass(frozen=True)
+class LinkerSettings:
+    """Sizes of what a linker compares."""
+
+    event_draws: int = 4
+    """Runs of the defence on known events. Chosen by hand, not tuned."""
+    point_draws: int = 1
+    """Runs on known GPS points, which are many. Chosen by hand, not tuned."""
+    max_places: int = 4096
+    """With more places likelihoods through the channel, which grow with their square, are left out."""
+    max_pairs: int = 9_000_000
+    """With more pairs only the candidates of the likelihoods are scored. Chosen by hand, not tuned."""
+    calibration_users: int = 400
+    """People on whom the weights are learned. Chosen by hand, not tuned."""
+    min_calibration_users: int = 10
+    """With fewer people on both sides of the cut every kind of evidence has the same weight."""
+    sinkhorn_rounds: int = 100
+    """Rounds of Sinkhorn's scaling. Chosen by hand, not tuned."""
+
+
+SETTINGS = LinkerSettings()
+
+
 _DRAW, _CHOOSE, _THIN, _DETECT, _CHANNEL, _CALIBRATE, _EARLIER, _LATER = range(8)
 
 AnyTraces = Traces | GpsTraces
@@ -63,7 +81,7 @@ Released = ObfuscatedTraces | GpsTraces
 
 
 class LinkMatch(Match):
-    """Who each pseudonym is taken for, by the weighted sum of all evidence.
+    """The user that each pseudonym is matched to, by the weighted sum of all evidence.
 
     Parameters
     ----------
@@ -97,7 +115,7 @@ class LinkMatch(Match):
     @cached_property
     def certainty(self) -> Floats:
         """The posterior of each pair: a doubly stochastic table (Sinkhorn)."""
-        return compute_posteriors(self.pairs, self.scores, rounds=_ROUNDS)
+        return compute_posteriors(self.pairs, self.scores, rounds=SETTINGS.sinkhorn_rounds)
 
     @cached_property
     def best(self) -> Ints:
@@ -152,7 +170,8 @@ class LinkMatch(Match):
 
 
 def _penalty(compared: Comparison) -> float:
-    return PENALTY_OF_POINTS if compared.seen.draws[0].is_gps else PENALTY_OF_EVENTS
+    is_gps = compared.seen.draws[0].is_gps
+    return SCORE_SETTINGS.point_penalty if is_gps else SCORE_SETTINGS.event_penalty
 
 
 @dataclass(kw_only=True)
@@ -172,7 +191,7 @@ class LinkMatcher(Matcher):
         Zone of the hours of GPS points; guessed from the known points if None.
     left_out
         Groups of evidence that are not looked at, because the way in which known and released days were
-        chosen makes them tell who is who.
+        chosen makes them identify people.
     """
 
     mechanism: Algorithm | None = None
@@ -194,7 +213,7 @@ class LinkMatcher(Matcher):
         self.reference_ = reference
         self.bayes_ = None
         has_likelihoods = self.channel and any(isinstance(one, Likelihood) for one in self._kinds(False))
-        if isinstance(reference, Traces) and len(reference.places) <= MOST_PLACES and has_likelihoods:
+        if isinstance(reference, Traces) and len(reference.places) <= SETTINGS.max_places and has_likelihoods:
             self.bayes_ = BayesMatcher(mechanism=self.mechanism).fit(reference)
         return self
 
@@ -243,7 +262,7 @@ class LinkMatcher(Matcher):
             kinds = [one for one in kinds if not isinstance(one, Likelihood)]
         calibration = self._build_calibration_set(known, root)
         n_traces, n_users = seen.n_users, known.n_users
-        if likelihoods is not None and n_traces * n_users > MOST_PAIRS:
+        if likelihoods is not None and n_traces * n_users > SETTINGS.max_pairs:
             pairs = likelihoods.pairs
         else:
             pairs = build_all_pairs(n_traces, n_users)
@@ -260,7 +279,7 @@ class LinkMatcher(Matcher):
         self, traces: AnyTraces, root: np.random.SeedSequence, stream: int
     ) -> ComparisonSide:
         """Return what the defence makes of known days, in several draws."""
-        draws = DRAWS_OF_POINTS if isinstance(traces, GpsTraces) else DRAWS_OF_EVENTS
+        draws = SETTINGS.point_draws if isinstance(traces, GpsTraces) else SETTINGS.event_draws
         seeds = [child_seed(root, stream, at) for at in range(1 if self._is_identity else draws)]
         return ComparisonSide(tuple(self._observe(self._apply_defence(traces, seed), root) for seed in seeds))
 
@@ -286,8 +305,8 @@ class LinkMatcher(Matcher):
         assert self.bayes_ is not None
         estimate = self.bayes_.estimate_
         assert estimate is not None
-        said = draw_observations(traces, estimate.emission, estimate.said, seed)
-        return build_release(traces, said, estimate.symbols)
+        observed = draw_observations(traces, estimate.channel, estimate.released, seed)
+        return build_release(traces, observed, estimate.alphabet)
 
     def _observe(self, traces: Released, root: np.random.SeedSequence) -> Observations:
         if isinstance(traces, GpsTraces):
@@ -309,18 +328,18 @@ class LinkMatcher(Matcher):
         day = Observations.of(reference, self.timezone).day
         before, after = reference.keep(day < cut), reference.keep(day >= cut)
         there = np.flatnonzero((np.diff(before.offsets) > 0) & (np.diff(after.offsets) > 0))
-        if len(there) < FEWEST_CALIBRATION_USERS:
+        if len(there) < SETTINGS.min_calibration_users:
             return None
         before, after = before.take_users(there), after.take_users(there)
         earlier = self._release_known_days(before, root, _EARLIER)
         released = self._apply_defence(after, child_seed(root, _LATER))
         later = self._observe(released, root)
         users = np.flatnonzero((earlier.draws[0].counts > 0) & (later.counts > 0))
-        if len(users) < FEWEST_CALIBRATION_USERS:
+        if len(users) < SETTINGS.min_calibration_users:
             return None
-        if len(users) > CALIBRATION_USERS:
+        if len(users) > SETTINGS.calibration_users:
             rng = generator(child_seed(root, _CHOOSE))
-            users = np.sort(rng.choice(users, CALIBRATION_USERS, replace=False))
+            users = np.sort(rng.choice(users, SETTINGS.calibration_users, replace=False))
         pairs = build_all_pairs(len(users), len(users))
         likelihoods = None
         if self.bayes_ is not None:
@@ -337,7 +356,7 @@ class LinkMatcher(Matcher):
 
 @dataclass(kw_only=True)
 class Linker(InformedAttack, MatchingIdentification):
-    """Link people by everything that a release leaves: places, times, habits, and traces of the file itself.
+    """Identify people by all evidence in a release: places, times, habits, and details of the file.
 
     Every kind of evidence compares the release with what the defence makes of the known days. Histograms
     are compared by a Pólya (Dirichlet-multinomial) likelihood, single numbers by the correlation of their

@@ -324,4 +324,6 @@ def thin_points(points: GpsTraces, rng: np.random.Generator, most: int = MOST_RO
 def check_same_kind(known: Observations, seen: Observations) -> None:
     """Refuse to compare points of receivers with events at places."""
     if known.is_gps != seen.is_gps:
-        raise DataError("one of the two has GPS points and the other events at places")
+        raise DataError(
+            "one of the two has GPS points and the other has events at places: both must be of one kind"
+        )

@@ -15,20 +15,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.attacks.base import Floats, Ints
-from tracearena.attacks.bayesian.likelihoods import CandidatePairs
-from tracearena.attacks.bayesian.pair_evidence import Evidence
-from tracearena.attacks.bayesian.weights import double_centre
+from tracearena.attacks.bayesian.likelihoods import Evidence
+from tracearena.attacks.bayesian.pairs import CandidatePairs, double_centre
 from tracearena.attacks.linking.evidence import Histogram, Kind, Likelihood, Scalar
 from tracearena.attacks.linking.observations import Observations
 from tracearena.engine import block_ranges, one_library_thread, run_blocks
 from tracearena.traces._arrays import correlate
 
-SATURATION = 200.0
-"""Rows of one person depend on each other: n of them count as n / (1 + n / SATURATION)."""
-PRIOR = 30.0
-"""Rows of the population that are added to a person's own. On check-ins of the city (seed 99) 3 to 300 find
-nearly the same share of people."""
-LARGEST_CORRELATION = 0.98
+
+@dataclass(frozen=True)
+class LinkSettings:
+    """Constants of the scores and of their calibration."""
+
+    saturation: float = 200.0
+    """n rows of one person count as n / (1 + n / saturation), because they depend on each other. Fixed
+    before the first run, not tuned."""
+    prior_rows: float = 30.0
+    """a: rows of the population that are added to a person's own. On check-ins of the city (seed 99) 3 to
+    300 find nearly the same share of people."""
+    max_correlation: float = 0.98
+    """Largest ρ of a scalar. Chosen by hand, not tuned."""
+    min_correlation: float = 0.1
+    """Scalars that correlate less between two periods of the same people are left out. Chosen
+    by hand, not tuned."""
+    default_correlation: float = 0.5
+    """ρ where there is nobody to calibrate on. Chosen by hand, not tuned."""
+    event_penalty: float = 3.0
+    """λ for events: λ/2 · |w|² is added to the loss. Chosen on check-ins of the city (seeds 98 and 99)."""
+    point_penalty: float = 100.0
+    """λ for GPS points, whose known days tell everybody apart, so that weights would grow without end.
+    Chosen on the fleet (seeds 98 and 99)."""
+    max_iterations: int = 60
+    """Iterations of L-BFGS-B. Chosen by hand, not tuned."""
+    min_deviation: float = 1e-9
+    """Kinds whose scores vary less are left out."""
+
+
+SETTINGS = LinkSettings()
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,13 +178,13 @@ class BinCounts:
     def scores(self, pairs: PairsByPerson) -> Floats:
         """Return the log-likelihood ratio of each pair, in the order of `Pairs`.
 
-        Counts are drawn with reinforcement (Pólya, Dirichlet-multinomial) from a prior of PRIOR rows that
-        are distributed as `usual`. Before, n rows are scaled down to count as n / (1 + n / SATURATION).
+        Counts are drawn with reinforcement (Pólya, Dirichlet-multinomial) from a prior of a rows that are
+        distributed as `usual`. Before, n rows are scaled down to n_eff = n / (1 + n / 200).
         """
         from tracearena.attacks.linking._kernels import polya_prior, polya_scores
 
         ordered = np.empty(len(pairs.order))
-        alpha = PRIOR * np.maximum(self.usual, 1e-12)
+        alpha = SETTINGS.prior_rows * np.maximum(self.usual, 1e-12)
         seen, known = _scale_counts(self.seen, self.n_seen), _scale_counts(self.known, self.n_known)
         without = polya_prior(*seen[1:], alpha)
         rows = (
@@ -171,7 +194,17 @@ class BinCounts:
 
         def work(block: int, first: int, stop: int) -> None:
             polya_scores(
-                first, stop, pairs.offsets, pairs.traces, *seen, *known, without, *rows, alpha, PRIOR, ordered
+                first,
+                stop,
+                pairs.offsets,
+                pairs.traces,
+                *seen,
+                *known,
+                without,
+                *rows,
+                alpha,
+                SETTINGS.prior_rows,
+                ordered,
             )
 
         run_blocks(work, block_ranges(len(self.n_known), 64))
@@ -187,7 +220,7 @@ def _scale_counts(table: Any, rows: Floats) -> tuple[Ints, Ints, Floats]:
 
 
 def _effective_counts(rows: Floats) -> Floats:
-    return np.asarray(rows / (1 + rows / SATURATION))
+    return np.asarray(rows / (1 + rows / SETTINGS.saturation))
 
 
 def _number_shared_bins(seen: Ints, known: Ints) -> tuple[int, tuple[Ints, Ints]]:
@@ -215,13 +248,13 @@ def scalar_scores(z_seen: Floats, z_known: Floats, correlation: float) -> Floats
 
     S = -(ρ² z_R² - 2 ρ z_R z_K + ρ² z_K²) / (2 (1 - ρ²)).
     """
-    rho = min(correlation, LARGEST_CORRELATION)
+    rho = min(correlation, SETTINGS.max_correlation)
     table = -(rho**2 * z_seen**2 - 2 * rho * z_seen * z_known + rho**2 * z_known**2) / (2 * (1 - rho**2))
     return np.asarray(np.nan_to_num(table))
 
 
 def normal_scores(values: Floats) -> Floats:
-    """Return the normal quantile of each value's rank; NaN where there is none.
+    """Return the normal quantile of each value's rank; NaN if there is none.
 
     >>> normal_scores(np.array([3.0, 1.0, np.nan, 2.0])).round(2).tolist()
     [0.97, -0.97, nan, 0.0]
@@ -246,16 +279,6 @@ def correlation_of(kind: Scalar, first: ComparisonSide, second: ComparisonSide) 
 
 Tables = NDArray[np.float32]
 """Scores of kinds × traces × people."""
-LEAST_CORRELATION = 0.1
-"""Scalars that agree less than this between two periods of the same people are left out."""
-USUAL_CORRELATION = 0.5
-"""Of scalars, where there is nobody to calibrate on."""
-PENALTY_OF_EVENTS, PENALTY_OF_POINTS = 3.0, 100.0
-"""Half of this times the squared weights is added to the loss. With many points, two parts of the known days
-tell everybody apart, and weights would grow without end. Chosen on check-ins of the city and on the fleet
-(seeds 98 and 99)."""
-_ROUNDS = 60
-_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -300,11 +323,11 @@ def calibrate(kinds: Sequence[Kind], compared: Comparison) -> tuple[list[Calibra
         correlation = 0.0
         if isinstance(kind, Scalar):
             correlation = correlation_of(kind, compared.seen, compared.known)
-            if correlation <= LEAST_CORRELATION:
+            if correlation <= SETTINGS.min_correlation:
                 continue
         scores = centre_pair_scores(compared.pairs, compared.scores(kind, correlation))
         scale = float(scores.std())
-        if scale > _NOTHING:
+        if scale > SETTINGS.min_deviation:
             prepared.append(CalibratedEvidence(kind, correlation, scale))
             tables.append((scores / scale).astype(np.float32).reshape(n, n))
     return prepared, np.array(tables, np.float32).reshape(len(tables), n, n)
@@ -314,9 +337,9 @@ def prepare_uncalibrated(kinds: Sequence[Kind], compared: Comparison) -> list[Ca
     """Return the kinds of evidence with the usual correlation, where there is nobody to calibrate on."""
     found = []
     for kind in kinds:
-        scores = centre_pair_scores(compared.pairs, compared.scores(kind, USUAL_CORRELATION))
-        if float(scores.std()) > _NOTHING:
-            found.append(CalibratedEvidence(kind, USUAL_CORRELATION, float(scores.std())))
+        scores = centre_pair_scores(compared.pairs, compared.scores(kind, SETTINGS.default_correlation))
+        if float(scores.std()) > SETTINGS.min_deviation:
+            found.append(CalibratedEvidence(kind, SETTINGS.default_correlation, float(scores.std())))
     return found
 
 
@@ -339,7 +362,7 @@ def learn_weights(tables: Tables, penalty: float) -> Floats:
     with one_library_thread():
         found = minimize(
             _MatchingLoss(tables, penalty), np.full(n_kinds, 1 / n_kinds), jac=True, method="L-BFGS-B",
-            bounds=[(0, None)] * n_kinds, options={"maxiter": _ROUNDS, "ftol": 1e-5},
+            bounds=[(0, None)] * n_kinds, options={"maxiter": SETTINGS.max_iterations, "ftol": 1e-5},
         )  # fmt: skip
     # Further digits are not what the tolerance allows to know, and differ between processors.
     return np.asarray(found.x).round(3)

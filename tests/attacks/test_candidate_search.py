@@ -102,6 +102,20 @@ def test_more_users_than_a_tile_are_matched_alike(kind: str) -> None:
     assert same(choose_by_candidates([from_tables(*tables)], users), from_all_scores(*tables))
 
 
+def test_the_first_of_more_tied_users_than_candidates_is_chosen_where_the_others_are_taken() -> None:
+    """For the last trace the last user has one, and everybody else as little less as still is a tie."""
+    users = CANDIDATES + 5
+    values, weights = np.zeros((CANDIDATES, users)), np.zeros((CANDIDATES, CANDIDATES))
+    taken = np.arange(CANDIDATES - 1)
+    values[taken + 1, taken], weights[taken, taken + 1] = 10, 1
+    values[0], weights[-1, 0] = 1 - TIE, 1
+    values[0, -1] = 1
+    tables = np.zeros(users), values, weights
+    match = choose_by_candidates([from_tables(*tables)], users)
+    assert same(match, from_all_scores(*tables))
+    assert match.exclusive.tolist() == [*taken, CANDIDATES - 1]
+
+
 def test_a_trace_whose_candidates_are_taken_gets_others_among_the_free() -> None:
     users = 4 * CANDIDATES
     values, weights = np.arange(1.0, users + 1)[None, :], np.ones((users + 3, 1))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.attacks.bayesian.releases import spelled_out
 
-from tracearena.attacks.bayesian import channel as emissions
+from tracearena.attacks.bayesian import channel as channels
 from tracearena.attacks.bayesian.channel import NOTHING, ObservationAlphabet
 from tracearena.obfuscation import GeoInd, NoObfuscation, PlanarLaplace, RandomizedResponse
 from tracearena.traces import Clock, Grid, ObfuscatedTraces, Places, PlaceSets, Traces
@@ -32,7 +32,7 @@ def off_grid(count: int = 40) -> Places:
 
 
 def single(places: Places) -> ObservationAlphabet:
-    """The symbols of a release without sets."""
+    """The observations of a release without sets."""
     release = ObfuscatedTraces.from_traces(Traces.from_dense([[0]], places, Clock(instants_per_day=1)))
     return ObservationAlphabet.of([release])[0]
 
@@ -54,7 +54,7 @@ MECHANISMS = [
 )
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
 def test_something_is_said_of_every_place(places: Places, mechanism: object) -> None:
-    found = emissions.derive_channel(mechanism, single(places), places)  # type: ignore[arg-type]
+    found = channels.derive_channel(mechanism, single(places), places)  # type: ignore[arg-type]
     assert found is not None
     assert (found.values >= 0).all()
     assert spelled_out(found, len(places)).sum(axis=0) == pytest.approx(1, abs=2e-3)
@@ -63,7 +63,7 @@ def test_something_is_said_of_every_place(places: Places, mechanism: object) -> 
 @pytest.mark.parametrize("epsilon", [0.5, 3, 8])
 def test_a_randomized_response_is_known_exactly(epsilon: float) -> None:
     places = on_grid(3, 3)
-    found = emissions.derive_channel(RandomizedResponse(epsilon=epsilon), single(places), places)
+    found = channels.derive_channel(RandomizedResponse(epsilon=epsilon), single(places), places)
     assert found is not None
     expected = np.full((9, 9), 1.0)
     np.fill_diagonal(expected, math.exp(epsilon))
@@ -79,7 +79,7 @@ def test_noise_ends_where_it_is_believed_to(places: Places, l: float) -> None:  
     stay = Traces.from_dense(np.repeat(start[:, None], draws, axis=1), places, Clock(instants_per_day=24))
     ended = mechanism.transform(stay, seed=1).codes.reshape(len(start), draws)
     drawn = np.stack([np.bincount(row, minlength=len(places)) for row in ended]) / draws
-    found = emissions.derive_channel(mechanism, single(places), places)
+    found = channels.derive_channel(mechanism, single(places), places)
     assert found is not None
     believed = spelled_out(found, len(places))[:, start].T
     spread = np.sqrt(believed * (1 - believed) / draws)
@@ -92,10 +92,10 @@ def test_sets_are_taken_at_their_word() -> None:
     places = on_grid(2, 2)
     original = Traces.from_dense([[0, 1, 2]], places, Clock(instants_per_day=3))
     release = ObfuscatedTraces.like(original, [-2, -3, -1], PlaceSets.of([[1, 0], [2]]))
-    symbols, (said,) = ObservationAlphabet.of([release])
-    assert said.tolist() == [4, 2, NOTHING]
+    alphabet, (observed,) = ObservationAlphabet.of([release])
+    assert observed.tolist() == [4, 2, NOTHING]
     for mechanism in (NoObfuscation(), PlanarLaplace(l=4, r=1)):
-        found = emissions.derive_channel(mechanism, symbols, places)
+        found = channels.derive_channel(mechanism, alphabet, places)
         assert found is not None
         table = spelled_out(found, 4)
         assert table[4] == pytest.approx([1, 1, 0, 0], abs=1e-6)
@@ -105,21 +105,21 @@ def test_what_a_mechanism_did_is_counted() -> None:
     places = on_grid(2, 2)
     original = Traces.from_dense([[0, 0, 0, 1, 1, 2]], places, Clock(instants_per_day=6))
     release = ObfuscatedTraces.like(original, [1, 1, -1, -2, 1, 2], PlaceSets.of([[1, 3]]))
-    symbols, (said,) = ObservationAlphabet.of([release])
-    found = emissions.count_channel(symbols, 4, original.place_index, said)
-    expected = np.full((5, 4), emissions.UNSEEN / 5)
+    alphabet, (observed,) = ObservationAlphabet.of([release])
+    found = channels.count_channel(alphabet, 4, original.place_index, observed)
+    expected = np.full((5, 4), channels.SETTINGS.unseen_share / 5)
     # One answer of its own place beside those seen: of place 0 twice place 1, of 1 the set and itself.
-    expected[:4] += (1 - emissions.UNSEEN) * np.array(
+    expected[:4] += (1 - channels.SETTINGS.unseen_share) * np.array(
         [[1 / 3, 0, 0, 0], [2 / 3, 2 / 3, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     )
-    expected[4, 1] += (1 - emissions.UNSEEN) / 3
+    expected[4, 1] += (1 - channels.SETTINGS.unseen_share) / 3
     assert spelled_out(found, 4) == pytest.approx(expected, abs=1e-8)
 
 
 def test_a_law_of_distance_is_spelled_out() -> None:
     places = on_grid(4, 5)
     edges, density = np.array([1e-6, 0.6, 0.9]), np.array([0.5, 0.1, 0.05, 0.001])
-    found = spelled_out(emissions.build_distance_channel(single(places), places, edges, density), 20)
+    found = spelled_out(channels.build_distance_channel(single(places), places, edges, density), 20)
     assert found.sum(axis=0) == pytest.approx(1)
     for x in range(20):
         distance = places.distance_km(np.full(20, x), np.arange(20))
@@ -132,7 +132,7 @@ def test_a_law_of_distance_is_spelled_out() -> None:
 def test_noise_is_sharpened_and_the_truth_is_not() -> None:
     places = on_grid()
     mechanisms = PlanarLaplace(l=4, r=1), RandomizedResponse(epsilon=4)
-    noisy, plain = (emissions.derive_channel(one, single(places), places) for one in mechanisms)
+    noisy, plain = (channels.derive_channel(one, single(places), places) for one in mechanisms)
     assert noisy is not None
     assert plain is not None
     sharp = noisy.sharpen(len(places))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.attacks.bayesian.likelihoods import CandidatePairs, build_all_pairs
+from tracearena.attacks.bayesian.pairs import CandidatePairs, build_all_pairs, double_centre
 from tracearena.attacks.bayesian.weights import (
     compute_posteriors,
-    double_centre,
     estimate_length_scale,
     learn_weights,
 )

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tracearena.attacks.bayesian import weights as assignment
-from tracearena.attacks.bayesian.likelihoods import CandidatePairs, build_all_pairs
-from tracearena.attacks.bayesian.weights import assign_users, compute_posteriors
+from tracearena.attacks.bayesian import pairs as assignment
+from tracearena.attacks.bayesian.pairs import (
+    CandidatePairs,
+    assign_users,
+    build_all_pairs,
+    compute_posteriors,
+)
 
 Floats = NDArray[np.float64]
 

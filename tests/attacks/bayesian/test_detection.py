@@ -8,7 +8,7 @@ from tests.attacks.bayesian.releases import in_another_order, released
 
 from tracearena.attacks.bayesian.channel_estimation import estimate_mechanism
 from tracearena.attacks.bayesian.detection import (
-    FEWEST_USERS,
+    SETTINGS,
     compute_signature,
     detect_mechanism,
     measure_difference,
@@ -27,10 +27,14 @@ def people() -> tuple[Traces, Traces]:
 
 def suspect(people: tuple[Traces, Traces], release: ObfuscatedTraces) -> str:
     reference, _ = people
-    around = Neighbourhoods.of(reference.places, 2.0)
+    neighbourhoods = Neighbourhoods.of(reference.places, 2.0)
     anonymized, _ = in_another_order(release)
     made = estimate_mechanism(
-        reference, anonymized, around, TimeProfiles.of(reference, around), np.random.SeedSequence(1)
+        reference,
+        anonymized,
+        neighbourhoods,
+        TimeProfiles.of(reference, neighbourhoods),
+        np.random.SeedSequence(1),
     )
     return str(detect_mechanism(reference, anonymized, made, 1))
 
@@ -52,7 +56,10 @@ def test_where_events_are_treated_singly_nobody_is_suspected(
 
 @pytest.mark.slow
 def test_few_people_look_like_anybody(people: tuple[Traces, Traces]) -> None:
-    few = people[0].take_users(np.arange(FEWEST_USERS - 1)), people[1].take_users(np.arange(FEWEST_USERS - 1))
+    few = (
+        people[0].take_users(np.arange(SETTINGS.min_users - 1)),
+        people[1].take_users(np.arange(SETTINGS.min_users - 1)),
+    )
     assert suspect(few, released(few[1], "ClusterAveraging(0.7,blur_km=0.5)")) == "None"
 
 

@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from tests.attacks.bayesian.releases import in_another_order, released, spelled_out
 
+from tracearena.attacks.bayesian.channel import SimulatedRelease
 from tracearena.attacks.bayesian.channel_estimation import estimate_mechanism
 from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
-from tracearena.attacks.bayesian.simulated_release import SimulatedRelease
 from tracearena.cities import simulate
 from tracearena.traces import DELETED, ObfuscatedTraces, Traces
 
@@ -23,17 +23,21 @@ def people() -> tuple[Traces, Traces]:
 
 def found(people: tuple[Traces, Traces], release: ObfuscatedTraces) -> SimulatedRelease:
     reference, _ = people
-    around = Neighbourhoods.of(reference.places, 2.0)
+    neighbourhoods = Neighbourhoods.of(reference.places, 2.0)
     anonymized, _ = in_another_order(release)
     return estimate_mechanism(
-        reference, anonymized, around, TimeProfiles.of(reference, around), np.random.SeedSequence(1)
+        reference,
+        anonymized,
+        neighbourhoods,
+        TimeProfiles.of(reference, neighbourhoods),
+        np.random.SeedSequence(1),
     )
 
 
 def believed(people: tuple[Traces, Traces], defence: str) -> NDArray[np.float64]:
-    """Return what is believed to be said of each place, places × symbols, for one in ten places."""
+    """Return what is believed to be said of each place, places × observations, for one in ten places."""
     made = found(people, released(people[1], defence))
-    table = spelled_out(made.emission, len(people[0].places)).T
+    table = spelled_out(made.channel, len(people[0].places)).T
     inner = np.arange(0, len(table), 10)
     return table[inner] / table[inner].sum(axis=1, keepdims=True)
 
@@ -75,11 +79,11 @@ def test_what_is_answered_at_random_is_noticed(people: tuple[Traces, Traces]) ->
 @pytest.mark.slow
 def test_the_rehearsal_deletes_as_much_as_the_release(people: tuple[Traces, Traces]) -> None:
     made = found(people, released(people[1], "MRLH(0,0,0.4)"))
-    assert (made.rehearsed[0] == DELETED).mean() == pytest.approx(0.4, abs=0.02)
+    assert (made.runs[0] == DELETED).mean() == pytest.approx(0.4, abs=0.02)
 
 
 @pytest.mark.parametrize("code", [DELETED, 0])
 def test_a_release_that_says_nothing_teaches_nothing(people: tuple[Traces, Traces], code: int) -> None:
     made = found(people, ObfuscatedTraces.like(people[1], np.full(people[1].n_events, code)))
-    assert np.isfinite(made.emission.values).all()
-    assert (made.emission.values >= 0).all()
+    assert np.isfinite(made.channel.values).all()
+    assert (made.channel.values >= 0).all()

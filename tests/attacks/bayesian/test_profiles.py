@@ -11,11 +11,7 @@ from tests.attacks.bayesian.releases import released
 
 from tracearena.attacks.bayesian import HabitsInference
 from tracearena.attacks.bayesian.profiles import (
-    CLEARLY,
-    NEARBY,
-    NEARBY_KM,
-    OTHERS,
-    TEMPORAL_KERNELS,
+    SETTINGS,
     Neighbourhoods,
     TimeProfiles,
     build_temporal_kernel,
@@ -31,16 +27,19 @@ LIMIT_KM = 2.0
 def slow_profiles(visits: Floats, places: Places, clock: Clock) -> Floats:
     """Return users × places × times of day from visits of the same shape."""
     hours = np.arange(clock.instants_per_day) * clock.interval_s / 3600
-    tau, any_time = TEMPORAL_KERNELS[0]
+    tau, any_time = SETTINGS.temporal_kernels[0]
     near_in_time = np.exp(-np.abs(hours[:, None] - hours) / tau)
     in_time = any_time / len(hours) + (1 - any_time) * near_in_time / near_in_time.sum(axis=0)
     m = len(places)
     distance = np.array([places.distance_km(np.full(m, x), np.arange(m)) for x in range(m)])
-    around = np.where((distance > 0) & (distance < LIMIT_KM), np.exp(-distance / NEARBY_KM), 0)
+    around = np.where((distance > 0) & (distance < LIMIT_KM), np.exp(-distance / SETTINGS.nearby_km), 0)
     in_space = np.eye(m)
     for x in range(m):
         if around[x].sum() > 0:
-            in_space[x] = NEARBY * around[x] / around[x].sum() + (1 - NEARBY) * np.eye(m)[x]
+            in_space[x] = (
+                SETTINGS.nearby_share * around[x] / around[x].sum()
+                + (1 - SETTINGS.nearby_share) * np.eye(m)[x]
+            )
     smooth = np.einsum("uxs,st,xy->uyt", visits, in_time, in_space)
     everybody = smooth.sum(axis=0)
     total = everybody.sum(axis=0)
@@ -49,7 +48,12 @@ def slow_profiles(visits: Floats, places: Places, clock: Clock) -> Floats:
     profiles = []
     for own in smooth:
         known = own.sum() > 0
-        profiles.append((own / own.sum(axis=0) + OTHERS * population) / (1 + OTHERS) if known else population)
+        profiles.append(
+            (own / own.sum(axis=0) + SETTINGS.population_weight * population)
+            / (1 + SETTINGS.population_weight)
+            if known
+            else population
+        )
     return np.array(profiles)
 
 
@@ -63,21 +67,21 @@ def counted(traces: Traces) -> Floats:
 def test_a_profile_is_what_the_formula_says(make_walks: Callable[..., Traces]) -> None:
     walks = make_walks(users=5, days=3, missing=0.3)
     walks = walks.keep(walks.user_index != 2)
-    habits = TimeProfiles.of(walks, Neighbourhoods.of(walks.places, LIMIT_KM))
+    profiles = TimeProfiles.of(walks, Neighbourhoods.of(walks.places, LIMIT_KM))
     expected = slow_profiles(counted(walks), walks.places, walks.clock)
     for user in range(5):
-        found = habits.user_profile(user)
+        found = profiles.user_profile(user)
         assert found == pytest.approx(expected[user], abs=1e-12)
         assert found.sum(axis=0) == pytest.approx(1)
-    assert expected[2] == pytest.approx(habits.population)
+    assert expected[2] == pytest.approx(profiles.population)
 
 
 def test_check_ins_at_venues_have_habits_too(make_check_ins: Callable[..., Traces]) -> None:
     people = make_check_ins(users=4, events=60)
-    habits = TimeProfiles.of(people, Neighbourhoods.of(people.places, LIMIT_KM))
+    profiles = TimeProfiles.of(people, Neighbourhoods.of(people.places, LIMIT_KM))
     expected = slow_profiles(counted(people), people.places, people.clock)
     for user in range(4):
-        assert habits.user_profile(user) == pytest.approx(expected[user], abs=1e-9)
+        assert profiles.user_profile(user) == pytest.approx(expected[user], abs=1e-9)
 
 
 def test_each_place_of_a_set_is_a_part_of_a_visit(make_walks: Callable[..., Traces]) -> None:
@@ -87,9 +91,9 @@ def test_each_place_of_a_set_is_a_part_of_a_visit(make_walks: Callable[..., Trac
     release = ObfuscatedTraces.like(walks, codes, PlaceSets.of([[0, 1, 2, 3]]))
     visits = np.zeros((1, 9, 20))
     visits[0, :4, 3], visits[0, 5, 7] = 0.25, 1
-    habits = TimeProfiles.of(release, Neighbourhoods.of(walks.places, LIMIT_KM))
+    profiles = TimeProfiles.of(release, Neighbourhoods.of(walks.places, LIMIT_KM))
     expected = slow_profiles(visits, walks.places, walks.clock)
-    assert habits.user_profile(0) == pytest.approx(expected[0], abs=1e-12)
+    assert profiles.user_profile(0) == pytest.approx(expected[0], abs=1e-12)
 
 
 @pytest.mark.parametrize("sensitive_weight", [1.0, 10.0])
@@ -100,12 +104,12 @@ def test_the_answer_costs_least(
     reference, original = make_walks(users=6, days=4, side=6).split_days(2)
     attack = HabitsInference(sensitive_weight=sensitive_weight, limit_km=limit_km).fit(reference)
     places, m = reference.places, len(reference.places)
-    habits = TimeProfiles.with_fitted_kernel(reference, Neighbourhoods.of(places, limit_km))
+    profiles = TimeProfiles.with_fitted_kernel(reference, Neighbourhoods.of(places, limit_km))
     weight = np.where(places.sensitive, sensitive_weight, 1.0)
     distance = np.array([places.distance_km(np.full(m, x), np.arange(m)) for x in range(m)])
     lost = np.minimum(distance / limit_km, 1)
     for user in range(6):
-        cost = np.einsum("xt,x,xc->ct", habits.user_profile(user), weight, lost)
+        cost = np.einsum("xt,x,xc->ct", profiles.user_profile(user), weight, lost)
         taken = cost[attack.answers_[user], np.arange(20)]
         assert taken == pytest.approx(cost.min(axis=0), abs=1e-12)
     answer = attack.infer(released(original, "No"))
@@ -140,7 +144,7 @@ def people_who_move(days: int, *, regular: bool, n_places: int = 8) -> Traces:
 
 def found_rhythm(people: Traces) -> Floats:
     population = TimeProfiles.of(people, Neighbourhoods.of(people.places, LIMIT_KM)).population
-    return fit_temporal_kernel(people, population, OTHERS)
+    return fit_temporal_kernel(people, population, SETTINGS.population_weight)
 
 
 def test_visits_of_people_who_keep_to_their_times_count_for_those_times() -> None:
@@ -151,7 +155,7 @@ def test_visits_of_people_who_keep_to_their_times_count_for_those_times() -> Non
 @pytest.mark.parametrize("days", [4, 1])
 def test_visits_of_people_who_do_not_or_may_not_count_as_usual(days: int) -> None:
     people = people_who_move(days, regular=days == 1)
-    usual = build_temporal_kernel(people.clock, *TEMPORAL_KERNELS[0])
+    usual = build_temporal_kernel(people.clock, *SETTINGS.temporal_kernels[0])
     rhythm = found_rhythm(people)
     assert np.array_equal(rhythm, usual) or rhythm[0, 0] < usual[0, 0]
 
@@ -160,8 +164,8 @@ def test_a_rhythm_is_that_of_every_visit_foretold_by_other_days(make_walks: Call
     walks = make_walks(users=4, days=3, missing=0.3)
     population = TimeProfiles.of(walks, Neighbourhoods.of(walks.places, LIMIT_KM)).population
     time, day = walks.clock.time_of_day(walks.instants), walks.clock.day_of(walks.instants)
-    likely = np.zeros(len(TEMPORAL_KERNELS))
-    for number, one in enumerate(TEMPORAL_KERNELS):
+    likely = np.zeros(len(SETTINGS.temporal_kernels))
+    for number, one in enumerate(SETTINGS.temporal_kernels):
         counts = build_temporal_kernel(walks.clock, *one)
         logs = []
         for e in range(walks.n_events):
@@ -170,9 +174,16 @@ def test_a_rhythm_is_that_of_every_visit_foretold_by_other_days(make_walks: Call
             own = weights[walks.place_index[other] == walks.place_index[e]].sum()
             everybody = population[walks.place_index[e], time[e]]
             if len(weights):
-                logs.append(np.log((own / weights.sum() + OTHERS * everybody) / (1 + OTHERS)))
+                logs.append(
+                    np.log(
+                        (own / weights.sum() + SETTINGS.population_weight * everybody)
+                        / (1 + SETTINGS.population_weight)
+                    )
+                )
         likely[number] = np.mean(logs)
     best = (
-        TEMPORAL_KERNELS[int(likely.argmax())] if likely.max() - likely[0] > CLEARLY else TEMPORAL_KERNELS[0]
+        SETTINGS.temporal_kernels[int(likely.argmax())]
+        if likely.max() - likely[0] > SETTINGS.kernel_gain
+        else SETTINGS.temporal_kernels[0]
     )
     assert np.array_equal(found_rhythm(walks), build_temporal_kernel(walks.clock, *best))
