@@ -26,8 +26,8 @@ from tracearena.arena import (
     write_bounds,
     write_table,
 )
+from tracearena.arena.ensemble import Scoring
 from tracearena.arena.privacy_bounds import InformedAttacker, UserLosses, find_trace_owners
-from tracearena.arena.sweep import Scoring
 from tracearena.attacks.bayesian import tracking
 from tracearena.errors import ParameterError
 from tracearena.metrics import trace_inference_score
@@ -84,7 +84,7 @@ def test_adaptive_attacks_of_one_defence_share_one_match(
     monkeypatch.setattr("tracearena.attacks.bayesian.matcher.detect_mechanism", lambda *_: PL)
     scores = ensemble.score(original, release, defence=PL, seed=3)
     assert asked == ["Bayes(PL(4,1))"]
-    assert followed == [0.0, tracking.SHARE]
+    assert followed == [0.0, tracking.SETTINGS.transition_share]
     for name in ("Polya-R", "Bayes-R"):
         assert scores.reidentification[name] == scores.reidentification[f"{name}(adaptive)"]
     for name in ("Bayes-T", "Tracking-T"):
@@ -97,7 +97,7 @@ def test_an_attack_that_nobody_tells_fails_alone(make_walks: Walks) -> None:
     ensemble = Ensemble(make_attacks(["VisitProb-R", "Bayes-R(adaptive)"])).fit(reference)
     scores = ensemble.score(original, release, seed=3)
     assert list(scores.reidentification) == ["VisitProb-R"]
-    assert "waits to be told" in scores.failed["Bayes-R(adaptive)"]
+    assert "needs to know the defence" in scores.failed["Bayes-R(adaptive)"]
 
 
 def test_attacks_are_chosen_by_words() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -99,3 +101,15 @@ def test_balanced_accuracy_counts_every_class_alike() -> None:
     )
     assert found.balanced_accuracy == pytest.approx((1 + 0 + 0.6) / 3)
     assert found.balanced_guess == pytest.approx(1 / 3)
+
+
+def test_the_neural_attack_without_its_library_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    windows = cut_windows(neighbours(users=2), length=20)
+    with pytest.raises(ParameterError, match=r"pip install 'tracearena\[neural\]'"):
+        LstmClassifier().fit(windows, windows.trajectory % 2, 2, seed=1)
+
+
+def test_classifiers_with_the_same_parameters_are_equal() -> None:
+    assert LstmClassifier(hidden=8) == LstmClassifier(hidden=8) != LstmClassifier(hidden=9)
+    assert WindowForest() == WindowForest()

@@ -42,7 +42,9 @@ def test_an_attack_named_twice_is_refused() -> None:
 
 
 def test_a_defence_is_no_attack() -> None:
-    with pytest.raises(ParameterError, match="PL is a defence of traces at places; an attack"):
+    with pytest.raises(
+        ParameterError, match="PL is a defence for events at places; a re-identification attack"
+    ):
         make_attacks(["PL(1,1)"])
 
 

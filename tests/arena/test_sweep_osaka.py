@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tracearena.arena import SAMPLE_ATTACKS, SAMPLE_DEFENCES, run_sweep
-from tracearena.arena.sweep import Scoring
+from tracearena.arena.ensemble import Scoring
 from tracearena.io import pwscup
 from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
 from tracearena.traces import Traces

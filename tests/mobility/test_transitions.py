@@ -102,5 +102,5 @@ def test_matrices_of_users_learn_from_all_their_consecutive_events(a: Rows, b: R
 
 def test_users_of_other_places_do_not_go_together() -> None:
     few = Traces.from_dense([[0, 1]], Places([0, 1], [0, 0]), CLOCK)
-    with pytest.raises(DataError, match="places do not go together"):
+    with pytest.raises(DataError, match="places cannot be combined"):
         UserTransitions.of(traces_of([(0, 0, 1)]), few)

@@ -14,15 +14,14 @@ from tracearena.errors import ParameterError
 from tracearena.io import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import ClusterAveraging
-from tracearena.obfuscation._kernels import solve_transport
+from tracearena.obfuscation._kernels import apportion_visits, solve_transport
 from tracearena.obfuscation.cluster_averaging import (
-    apportion_total,
     cluster_users,
-    find_sensitive_swaps,
-    moves_to_average,
-    price_moves,
+    find_moves_to_average,
+    group_by_user,
     swap_after_moves,
 )
+from tracearena.obfuscation.visit_moves import find_sensitive_swaps, price_moves
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]
@@ -55,7 +54,7 @@ def test_a_rounded_average_keeps_the_total_and_is_off_by_less_than_one(
     weights: list[float], total: int
 ) -> None:
     array = np.array(weights) + 0.01
-    shares = apportion_total(array, total)
+    shares = apportion_visits(array, total)
     assert shares.sum() == total
     assert (np.abs(shares - array * total / array.sum()) < 1).all()
 
@@ -88,7 +87,7 @@ def test_members_of_a_cluster_end_with_the_same_counts(make_walks: Walks) -> Non
     )
     cluster_of = cluster_users(insensitive, 5, 0.5, np.random.SeedSequence(1))
     chance = np.random.default_rng(1).random(original.n_events)
-    moves = moves_to_average(insensitive, cluster_of, chance, 2.0)
+    moves = find_moves_to_average(insensitive, group_by_user(insensitive, chance), cluster_of, 2.0)
     places = insensitive.place_index.copy()
     places[moves.events] = moves.places
     offsets, visited, counts = insensitive.with_places(places).visit_counts()
@@ -108,10 +107,10 @@ def test_no_user_moves_more_visits_than_she_must(make_walks: Walks) -> None:
     original = make_walks(users=20, days=4)
     cluster_of = np.zeros(20, np.int64)
     chance = np.random.default_rng(1).random(original.n_events)
-    moves = moves_to_average(original, cluster_of, chance, 2.0)
+    moves = find_moves_to_average(original, group_by_user(original, chance), cluster_of, 2.0)
     counts = np.zeros((20, len(original.places)), np.int64)
     np.add.at(counts, (original.user_index, original.place_index), 1)
-    wanted = apportion_total(counts.sum(axis=0), 80)
+    wanted = apportion_visits(counts.sum(axis=0).astype(np.float64), 80)
     expected = np.maximum(counts - wanted, 0).sum(axis=1)
     assert np.array_equal(np.bincount(original.user_index[moves.events], minlength=20), expected)
     assert len(np.unique(moves.events)) == len(moves.events)

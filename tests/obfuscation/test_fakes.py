@@ -10,7 +10,7 @@ from tracearena.engine import seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.obfuscation import FakeTraces
 from tracearena.obfuscation.fakes import METHODS, make_fake_days
-from tracearena.traces import DELETED
+from tracearena.traces import DELETED, Clock, Places, Traces
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -56,6 +56,14 @@ def test_fakes_of_sglt_are_never_where_their_own_seed_is(make_walks):
     days = make_fake_days("sglt", walks, np.arange(30), 4, seed_sequence(1), classes=8)
     own = (days == walks.dense()[:, None, :]).mean()
     assert own < 0.02  # only fakes borrowed from another seed can meet her
+
+
+def test_where_every_fake_would_say_where_its_seed_was_there_is_none():
+    stay = Traces.from_dense([[0] * 24, [0] * 24], Places([0.0], [0.0]), Clock(instants_per_day=24))
+    assert (
+        make_fake_days("sglt", stay, np.arange(2), 3, seed_sequence(1), classes=1).tolist()
+        == [[[-1] * 24] * 3] * 2
+    )
 
 
 def test_its_name_says_what_it_does():

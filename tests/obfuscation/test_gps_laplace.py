@@ -12,6 +12,7 @@ from pyproj import Geod
 from tracearena.algorithms import catalogue
 from tracearena.errors import ParameterError
 from tracearena.obfuscation import GeoInd, Snapping, Thinning
+from tracearena.obfuscation.gps import draw_polar_noise
 from tracearena.traces import GpsTraces
 
 GEOD = Geod(ellps="WGS84")
@@ -43,6 +44,13 @@ def test_radius_is_gamma_and_azimuth_uniform_wherever_the_point_lies(
     assert stats.kstest(distance, stats.gamma(2, scale=50).cdf).pvalue > 0.001
     assert stats.kstest(azimuth / 360, "uniform").pvalue > 0.001
     assert abs(stats.spearmanr(distance, azimuth).statistic) < 0.03
+
+
+def test_noise_is_drawn_once_around() -> None:
+    """Of a direction that could be drawn twice, one degree would hold twice as many of the draws."""
+    _, azimuth = draw_polar_noise(np.random.default_rng(1), 100_000, 100.0)
+    assert azimuth.min() >= 0
+    assert azimuth.max() < 360
 
 
 def test_the_goodness_of_fit_can_fail() -> None:

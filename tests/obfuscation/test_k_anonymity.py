@@ -16,9 +16,10 @@ from tracearena.errors import ParameterError
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import KAnonymous
 from tracearena.obfuscation.k_anonymity import group_by_mdav
+from tracearena.obfuscation.samples_2019 import rank_within_instant
 from tracearena.papers.contest_board import make_companions
 from tracearena.papers.data import TeamData
-from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
+from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]
 WAYS = ("move", "generalise")
@@ -66,6 +67,25 @@ def test_what_traces_with_gaps_tell_is_k_anonymous(make_walks: Walks, way: str) 
     assert not released.is_deleted.all()
 
 
+def test_events_of_one_instant_are_told_as_k_people_have_them(make_check_ins: Walks) -> None:
+    """Two people are at the same three places, and visit one of them twice within an hour."""
+    places = Places([0] * 3, [0, 1, 2], km_per_degree=(1, 1))
+    user, instant, place = [0] * 4 + [1] * 4, [0, 0, 1, 2] * 2, [0, 1, 2, 0] * 2
+    original = Traces.from_events(user, instant, place, places, Clock(instants_per_day=24))
+    assert KAnonymous(k=2).transform(original) == ObfuscatedTraces.from_traces(original)
+    check_ins = make_check_ins(users=20, events=400)
+    released = KAnonymous(k=2).transform(check_ins)
+    group_of, rank = group_by_mdav(check_ins, 2), rank_within_instant(check_ins)
+    said: dict[tuple[int, int, int], list[int]] = {}
+    for user_, instant_, rank_, code in zip(
+        check_ins.user_index, check_ins.instants, rank, released.codes, strict=True
+    ):
+        said.setdefault((int(group_of[user_]), int(instant_), int(rank_)), []).append(int(code))
+    sizes = np.bincount(group_of)
+    for (group, _, _), codes in said.items():
+        assert set(codes) == {DELETED} if len(codes) < sizes[group] else len({*codes}) == 1
+
+
 def test_people_who_are_alike_stay_as_they_are() -> None:
     places = Places([0] * 3, [0, 1, 2], km_per_degree=(1, 1))
     original = Traces.from_dense([[0, 1], [2, 2], [0, 1], [2, 2]], places, Clock(instants_per_day=2))
@@ -76,6 +96,20 @@ def test_all_move_to_the_place_of_theirs_that_loses_least() -> None:
     places = Places([0] * 4, [0, 1, 1.5, 9], km_per_degree=(1, 1))
     original = Traces.from_dense([[0], [1], [2]], places, Clock(instants_per_day=1))
     assert KAnonymous(k=3).transform(original).codes.tolist() == [1, 1, 1]
+
+
+def test_places_two_kilometres_apart_are_lost_as_those_beyond() -> None:
+    """Of three people 2.2 km and more apart, all lose another's place: the first stays, not the middle."""
+    places = Places([0] * 3, [0, 2.2, 5], km_per_degree=(1, 1))
+    original = Traces.from_dense([[0], [1], [2]], places, Clock(instants_per_day=1))
+    assert KAnonymous(k=3).transform(original).codes.tolist() == [0, 0, 0]
+    assert KAnonymous(k=3, limit_km=3).transform(original).codes.tolist() == [1, 1, 1]
+
+
+def test_losses_are_limited_by_at_most_a_billion_kilometres() -> None:
+    assert KAnonymous(k=3, limit_km=1e9).limit_km == 1e9
+    with pytest.raises(ParameterError, match="limit_km"):
+        KAnonymous(k=3, limit_km=1e9 + 1)
 
 
 def test_with_k_1_nothing_changes(make_walks: Walks) -> None:

@@ -100,14 +100,14 @@ def test_names_with_a_plus_of_their_own_stay_what_they_are() -> None:
         ("PL(1,1)+Swap(1km)", None, "stage 2 of PL(1,1)+Swap(1km): there is no defence called 'Swap'"),
         ("PL(1)+No", None, "stage 1 of PL(1)+No: PL(1): PL needs r"),
         ("No+SwapTimes(1km,year)", None, "stage 2 of No+SwapTimes(1km,year): SwapTimes(1km,year): period"),
-        ("PL(1,1)+Bayes-R", None, "stage 2 of PL(1,1)+Bayes-R: Bayes-R is an attack"),
-        ("PL(1,1)+GeoInd(100m)", None, "PL(1,1) is a defence of traces at places, GeoInd("),
+        ("PL(1,1)+Bayes-R", None, "stage 2 of PL(1,1)+Bayes-R: Bayes-R is a re-identification attack"),
+        ("PL(1,1)+GeoInd(100m)", None, "PL(1,1) is a defence for events at places, GeoInd("),
         (
             "PL(1,1)+RoundTime(1h)",
             "gps-obfuscator",
-            "stage 1 of PL(1,1)+RoundTime(1h): PL is a defence of tr",
+            "stage 1 of PL(1,1)+RoundTime(1h): PL is a defence for events",
         ),
-        ("PL(1,1)+RoundTime(1h)", "synthesizer", "a synthesizer is wanted here"),
+        ("PL(1,1)+RoundTime(1h)", "synthesizer", "a synthesizer is expected here"),
         ("PL(1,1)+", None, "PL(1,1)+"),
     ],
 )
@@ -118,7 +118,9 @@ def test_what_is_wrong_is_said_of_the_stage(name: str, kind: Any, told: str) -> 
 
 
 def test_its_stages_are_described_one_by_one() -> None:
-    with pytest.raises(ParameterError, match=r"is a pipeline; ask for each of its stages: PL\(1,1\), PerDay"):
+    with pytest.raises(
+        ParameterError, match=r"is a pipeline; describe its stages one by one: PL\(1,1\), PerDay"
+    ):
         ta.algorithms.describe("PL(1,1)+PerDay(2)")
 
 
@@ -140,7 +142,7 @@ def test_a_defence_of_places_needs_places_to_start_from(make_walks: Callable[...
     walks = make_walks(users=5, days=2)
     for first, told in (("MRLH(0,0,0.5)", "deleted events"), ("MRLH(1,1,0)", "released sets")):
         with pytest.raises(
-            DataError, match=rf"RR\(2\) needs one place for every event; a stage before it {told}"
+            DataError, match=rf"RR\(2\) needs one place for every event, but an earlier stage {told}"
         ):
             catalogue.create(f"{first}+RR(2)").transform(walks, seed=1)
     released = catalogue.create("RoundTime(3h)+PL(4,1)+RR(4)").transform(walks, seed=1)

@@ -138,5 +138,8 @@ def test_no_obfuscation_changes_nothing(make_walks: Callable[..., Traces]) -> No
 
 
 def test_the_draws_of_2019_know_only_whole_seeds(make_walks: Callable[..., Traces]) -> None:
+    RandomizedResponse(epsilon=1, legacy_2019=True).transform(make_walks(), seed=2**32 - 1)
+    with pytest.raises(ParameterError, match="seed of legacy_2019"):
+        RandomizedResponse(epsilon=1, legacy_2019=True).transform(make_walks(), seed=2**32)
     with pytest.raises(ParameterError, match="legacy_2019"):
         RandomizedResponse(epsilon=1, legacy_2019=True).transform(make_walks(), seed=np.random.default_rng(0))

@@ -468,13 +468,13 @@ def test_a_release_of_places_can_be_followed(make_walks: Callable[..., Traces], 
 def test_utility_refuses_times_that_were_changed(make_walks: Callable[..., Traces]) -> None:
     walks = make_walks(users=6, days=4)
     released = PerDay(n=3).transform(walks, seed=1)
-    with pytest.raises(DataError, match="utility compares event by event"):
+    with pytest.raises(DataError, match="utility compares events one by one"):
         utility_score(walks, released)
     reference, original = walks.split_days(2)
     rows = run_sweep(reference, original, defences=["No", "RoundTime(30min)"], attacks=["Random-R"], seed=1)
     assert rows[0].error is None
     assert rows[1].error is not None
-    assert "s_U compares event by event" in rows[1].error
+    assert "s_U compares events one by one" in rows[1].error
 
 
 @pytest.mark.parametrize(
@@ -515,3 +515,9 @@ def test_what_cannot_be_meant_is_refused(spec: str, told: str) -> None:
 def test_names_have_units(spec: str, name: str) -> None:
     assert str(catalogue.create(spec)) == name
     assert RoundTime(unit="3h") == RoundTime(unit=10_800) == catalogue.create("RoundTime(180min)")
+
+
+@pytest.mark.parametrize("unit", ["1h,2h", "(", "", "1h 2"])
+def test_a_unit_that_is_no_single_time_is_refused(unit: str) -> None:
+    with pytest.raises(ParameterError, match=r"unit = .* must be a time of whole seconds"):
+        RoundTime(unit=unit)

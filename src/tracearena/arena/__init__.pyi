@@ -6,6 +6,7 @@ from .ensemble import (
     UNINFORMED_ATTACKS,
     AttackScores,
     Ensemble,
+    Scoring,
     all_attacks,
     attack_names,
     make_attacks,
@@ -43,6 +44,7 @@ from .sweep import (
     SAMPLE_DEFENCES,
     Band,
     Sweep,
+    SweepOptions,
     SweepRow,
     TunedScores,
     best_defences,
@@ -51,7 +53,7 @@ from .sweep import (
     write_table,
 )
 from .tuning import SampleTeam, Tuning, WeightTuning, split_reference, tune, tune_against, tune_weights
-from .unicity import ReleaseNoise, Uniqueness, measure_release_noise, uniqueness
+from .unicity import Precision, ReleaseNoise, Uniqueness, measure_release_noise, uniqueness
 
 __all__ = [
     "ADAPTIVE_ATTACKS",
@@ -71,11 +73,14 @@ __all__ = [
     "Fairness",
     "HalvesComparison",
     "Interval",
+    "Precision",
     "Release",
     "ReleaseNoise",
     "SampleTeam",
+    "Scoring",
     "ServiceResult",
     "Sweep",
+    "SweepOptions",
     "SweepRow",
     "SynthesizerChoice",
     "SynthesizerResult",

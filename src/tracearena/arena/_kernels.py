@@ -7,6 +7,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+# Draws of known points, and whether they single a person out. A code is a pair (cell, window).
+#
+#   uniform            draws × points: the uniform numbers of each draw
+#   own                codes of the person, ascending
+#   chosen             positions in `own` that were drawn, in the order in which they become known
+#   visitor_offsets    the visitors of code c are visitors[visitor_offsets[c]:visitor_offsets[c + 1]]
+#   visitors           users who have the code, ascending
+
 
 @njit(cache=True, nogil=True)
 def _first_at_least(values: Any, first: int, stop: int, wanted: float) -> int:
@@ -92,6 +100,27 @@ def _is_only_visitor(own: Any, chosen: Any, offsets: Any, visitors: Any, target:
     return True
 
 
+# Linking. The chance of a known item (cell and window) for a released user is the largest share · table value
+# over her points near it, times the weight of the user; the evidence is log(1 + chance / floor), the floor
+# being the chance of the item for anybody.
+#
+#   item_window, item_y, item_longitude, item_width
+#                      window of each item, and its cell's centre: metres north, degrees east, metres a degree
+#   windows            windows with released points, ascending; of window w the points are
+#                      window_offsets[w]:window_offsets[w + 1] of the next four, from south to north
+#   point_y, point_longitude, point_ms, point_user
+#                      metres north, degrees east, time and user of each released point
+#   weight             one over the cells and windows that each user fills, 0 for users without points
+#   lag_ms             upper ends of ranges of the time between item and point; the first is 0
+#   first_table        the tables of range b are first_table[b]:first_table[b + 1] of the next four
+#   share              share of the points that each table stands for
+#   tables             chance by |east| and |north| of the point from the item, on knots of a quarter plane
+#   per_step, reach    knots per metre, and knots on a side
+#   miss, anywhere     share of points with no released one near; chance of an item for somebody unknown
+#   best, touched      chance of the present item by user, and the users who have one
+#   credit             by number of known items less 1: summed credit of the draws
+
+
 @njit(cache=True, nogil=True)
 def _interpolate_chance(table: Any, per_step: float, reach: int, x: float, y: float) -> Any:
     """Read a table of a quarter plane between its knots; 0 beyond it."""
@@ -114,7 +143,7 @@ def explain_item(
 ) -> int:  # fmt: skip
     """Fill ``best[user]`` with the chance of one known cell and window for each user with points near.
 
-    Points are sorted by window, then by `y`. Returns how many users were `touched`.
+    Returns how many users were `touched`.
     """
     count = 0
     bins = len(lag_ms)

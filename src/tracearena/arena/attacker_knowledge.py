@@ -30,7 +30,7 @@ ATTACKS = ("VisitProb-R", "Bayes-R")
 
 @dataclass(frozen=True)
 class SyntheticRisk(Result):
-    """What attackers with certain knowledge make of synthetic traces.
+    """Results of attackers with certain knowledge on synthetic traces.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class SyntheticRisk(Result):
     linked
         Share of the synthetic users who are found from all their traces together, by attack.
     membership_advantage
-        How well members are told from others; None if nothing is known of others.
+        How well members are distinguished from others; None if nothing is known of others.
     guess
         What a guess finds: 1 / users.
     """
@@ -83,7 +83,10 @@ def attack_synthetic(
     """
     own = np.isin(*to_comparable_ids(synthetic.user_ids, known.user_ids))
     if not own.all():
-        raise DataError("the attacker knows nothing of some users of the synthetic traces: other ids")
+        raise DataError(
+            "some users of the synthetic traces are not in the traces that the "
+            "attacker knows: their ids differ"
+        )
     root = seed_sequence(seed)
     released = pseudonymise(ObfuscatedTraces.from_traces(synthetic), seed=child_seed(root, 0))
     linked = {}
@@ -128,6 +131,6 @@ def select_attacks(knowledge: Knowledge, names: Sequence[str]) -> list[str]:
     if not kept:
         raise ParameterError(
             f"{', '.join(names)}: an attacker who knows the original traces has nothing to infer; "
-            "name a re-identification, such as VisitProb-R"
+            "use a re-identification, such as VisitProb-R"
         )
     return list(dict.fromkeys([*kept, *KNOWING_ATTACKS]))

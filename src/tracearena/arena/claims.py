@@ -117,13 +117,15 @@ def check_privacies_correlate(pairs: Iterable[tuple[float | None, float | None]]
 
 
 def check_shuffling_hides_names(rows: Sequence[SweepRow]) -> ClaimResult:
-    """Test whether shuffling whole traces hides who is who, and nothing else.
+    """Test whether shuffling whole traces hides true identities, and nothing else.
 
     [contest] Figure 8: s_R,min of Cheat(1) is near 1 while s_T,min stays that of no defence. It
     takes s_R,min of at least 0.9, and s_T,min at most 0.022 above that of ``No`` (or, without such a
     row, of the release with the fewest traces shuffled).
     """
-    statement = "shuffling whole traces hides who is who, and hides nothing else"
+    statement = (
+        f"shuffling whole traces hides who is who, and hides almost nothing else (at most {UNCHANGED:g})"
+    )
     scored = _keep_scored(rows)
     cheats = [row for row in scored if row.defence.startswith("Cheat(")]
     cheats.sort(key=lambda row: float(row.defence.partition("(")[2].rstrip(")")))

@@ -1,4 +1,4 @@
-"""Many attacks on one release, sharing the work they have in common.
+"""Many attacks on one release, which share common work.
 
 Attacks whose matchers are equal are fitted once and answer from one match. `strongest` runs every attack of
 the catalogue.
@@ -29,6 +29,7 @@ from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, seed_sequence
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.metrics import reidentification_score, trace_inference_score
+from tracearena.metrics.contest_scores import UtilityRule
 from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 from tracearena.traces._arrays import find_positions
 
@@ -54,6 +55,38 @@ KNOWING_ATTACKS = ("Aligned-R",)
 
 STRONGEST_ATTACKS = (*UNINFORMED_ATTACKS, *ADAPTIVE_ATTACKS)
 """Attackers who weigh all they know, without knowing the defence and with it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """What counts in a score; the defaults are those of [contest] section 3.
+
+    Attributes
+    ----------
+    utility_rule
+        How a generalised event is scored (see `utility_score`).
+    utility_threshold
+        Lowest utility of a valid release; equality is valid.
+    utility_limit_km, inference_limit_km
+        Distances from which on a place is useless, or an inference has failed.
+    sensitive_weight
+        Weight of a sensitive place in the trace-inference score; other places weigh 1.
+    """
+
+    utility_rule: UtilityRule = "paper"
+    utility_threshold: float = 0.7
+    utility_limit_km: float = 2.0
+    inference_limit_km: float = 2.0
+    sensitive_weight: float = 10.0
+
+    def is_valid(self, utility: float) -> bool:
+        """Whether a release of this utility counts."""
+        return utility >= self.utility_threshold
+
+    @property
+    def attacker_settings(self) -> dict[str, float]:
+        """What an attacker who wants a good score takes into account, by the names of its settings."""
+        return {"sensitive_weight": self.sensitive_weight, "limit_km": self.inference_limit_km}
 
 
 @dataclass(frozen=True)
@@ -86,7 +119,7 @@ class AttackScores(Result):
     def minima(self) -> tuple[float, float]:
         """Both, where both kinds of attack were made; an error otherwise."""
         if self.s_R_min is None or self.s_T_min is None:
-            raise DataError("attacks of both kinds (-R and -T) are needed here")
+            raise DataError("attacks of both kinds are needed, with names in -R and in -T")
         return self.s_R_min, self.s_T_min
 
     @property
@@ -128,8 +161,8 @@ class Ensemble:
         for attack in self.attacks:
             if not isinstance(attack, Algorithm):
                 raise ParameterError(
-                    f"{attack!r} is no attack: derive its class from ReidentificationAttack or "
-                    "TraceInferenceAttack"
+                    f"{attack!r} is not an attack: derive its class from "
+                    "ReidentificationAttack or TraceInferenceAttack"
                 )
             catalogue.check_class(type(attack))
             catalogue.refuse_other_kind(str(attack), attack.kind, ATTACK_KINDS)
@@ -286,11 +319,10 @@ def strongest(
     *,
     attacks: Sequence[Attack] | None = None,
     defence: Obfuscator | None = None,
+    scoring: Scoring | None = None,
     seed: SeedLike = None,
-    sensitive_weight: float = 10.0,
-    limit_km: float = 2.0,
 ) -> AttackScores:
-    """Attack a release with every known attack in one pass that shares their work.
+    """Run every known attack on a release, with shared work.
 
     Parameters
     ----------
@@ -298,8 +330,8 @@ def strongest(
         All of the catalogue by default, and with a `defence` those who run it on the reference.
     defence
         What made the release.
-    sensitive_weight, limit_km
-        How trace inference is scored, which the attacks know.
+    scoring
+        How trace inference is scored, which the attacks know; by default as in the 2019 contest.
 
     Examples
     --------
@@ -313,16 +345,16 @@ def strongest(
     >>> found.s_R_min, found.s_T_min
     (0.0, 0.0)
     """
-    scoring = {"sensitive_weight": sensitive_weight, "limit_km": limit_km}
+    settings = (scoring or Scoring()).attacker_settings
     if attacks is None:
         names = [*all_attacks(), *(() if defence is None else ADAPTIVE_ATTACKS)]
-        attacks = make_attacks(names, **scoring)
-    ensemble = Ensemble(attacks, **scoring).fit(reference)
+        attacks = make_attacks(names, **settings)
+    ensemble = Ensemble(attacks, **settings).fit(reference)
     return ensemble.score(original, release, defence=defence, seed=seed)
 
 
 def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
-    """Make attacks of either kind from their names, refusing everything else.
+    """Create attacks of both kinds from their names.
 
     Options, such as `sensitive_weight` and `limit_km`, go to the attacks that have such a setting.
     """
@@ -330,7 +362,7 @@ def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
 
 
 def attack_names(chosen: Sequence[str]) -> list[str]:
-    """Return the names that a choice of attacks stands for, each once.
+    """Return the names of the chosen attacks, each once.
 
     ``samples`` are the six of 2019, ``strongest`` those that weigh all they know, informed and
     uninformed, and ``all`` is everything in the catalogue with those who run the defence on the reference.
@@ -403,7 +435,7 @@ def _inform_attack(attack: Any, defence: Obfuscator | None) -> Any:
     if not getattr(attack, "is_adaptive", False):
         return attack
     if defence is None:
-        raise ParameterError(f"{attack} waits to be told the defence, and nobody says which it is")
+        raise ParameterError(f"{attack} needs to know the defence, which is unknown here")
     with validation.attribute_errors(attack, "with_mechanism"):
         return attack.with_mechanism(defence)
 

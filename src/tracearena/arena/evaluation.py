@@ -28,7 +28,7 @@ from tracearena.traces.row_table import split_users
 
 @dataclass(frozen=True)
 class Evaluation(Result):
-    """Utility of synthetic traces, and what they betray of the training traces.
+    """Utility of synthetic traces, and their leakage about the training traces.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Evaluation(Result):
         Share of synthetic traces whose training user was found; None if the synthetic users are
         not named after training users.
     membership_advantage
-        How well training users are told from testing users: true positive rate minus false positive
+        How well training users are distinguished from testing users: true positive rate minus false positive
         rate; 0 is a guess.
     membership_accuracy, membership_accuracy_guess
         Share of right decisions, and the share that is right by always answering the larger of the two
@@ -81,7 +81,7 @@ def evaluate(
     legacy_ppmtf: bool = False,
     against: Against = "testing",
 ) -> Evaluation:
-    """Judge synthetic traces by utility and by privacy ([ppmtf] section 4.3).
+    """Measure the utility and privacy of synthetic traces ([ppmtf] section 4.3).
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ _TOP = 50
 
 @dataclass(frozen=True)
 class Utility(Result):
-    """How near traces are to the testing (or training) traces: 0 is the same. None: without meaning.
+    """Distances to the testing (or training) traces: 0 means equal, None undefined.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Utility(Result):
 
 @dataclass(frozen=True)
 class HalvesComparison(Result):
-    """How far two random halves of the same users are apart: what finite samples alone cost.
+    """Distance of two random halves of the same users: the effect of finite samples.
 
     Attributes
     ----------
@@ -395,7 +395,7 @@ class SynthesizerResult(Result):
 
 @dataclass(frozen=True)
 class SynthesizerChoice(Result):
-    """What was tried, and what is best.
+    """The synthesizers that were tried, and the best one.
 
     Attributes
     ----------
@@ -427,11 +427,10 @@ def choose_synthesizer(
     by: str = "tp_tv",
     folds: int = 5,
     traces_per_user: int = 1,
-    most_reidentified: float | None = None,
-    largest_advantage: float | None = None,
+    limits: Mapping[str, float] = {},
     seed: SeedLike = None,
 ) -> SynthesizerChoice:
-    """Train each synthesizer on most of the people and compare its traces with the others', in turns.
+    """Select a synthesizer by cross-validation over people.
 
     Nobody who is trained on is compared with, so a setting that copies people gains nothing by it.
 
@@ -447,8 +446,9 @@ def choose_synthesizer(
         Number of parts, at least 2.
     traces_per_user
         Synthetic traces of each user.
-    most_reidentified, largest_advantage
-        Who betrays more, on average, is not chosen.
+    limits
+        The largest ``reidentification_rate`` and ``membership_advantage``, from 0 to 1: a synthesizer that
+        betrays more, on average, is not chosen.
     seed
         Of the parts, the training and the traces. All synthesizers get the same parts.
 
@@ -468,10 +468,9 @@ def choose_synthesizer(
     require_choice("by", by, METRICS)
     require_whole("folds", folds, at_least=2, at_most=max(traces.n_users, 2))
     require_whole("traces_per_user", traces_per_user, at_least=1)
-    limits = dict(zip(PRIVACY, (most_reidentified, largest_advantage), strict=True))
     for name, limit in limits.items():
-        if limit is not None:
-            require_number(name, limit, at_least=0, at_most=1)
+        require_choice("limits", name, PRIVACY)
+        require_number(name, limit, at_least=0, at_most=1)
     if traces.n_users < folds:
         raise DataError(f"{traces.n_users} users cannot be cut into {folds} parts")
     root = seed_sequence(seed)
@@ -490,10 +489,10 @@ def choose_synthesizer(
         known = [key for key in (*METRICS, *PRIVACY) if all(table[key] is not None for table in tables)]
         mean = {key: float(np.mean([table[key] for table in tables])) for key in known}
         spread = {key: float(np.std([table[key] for table in tables])) for key in known}
-        allowed = all(limit is None or mean.get(key, 0.0) <= limit for key, limit in limits.items())
+        allowed = all(mean.get(key, 0.0) <= limit for key, limit in limits.items())
         tried.append(SynthesizerResult(name, mean, spread, allowed))
     if any(by not in one.mean for one in tried):
-        raise ParameterError(f"{by} has no meaning for these traces")
+        raise ParameterError(f"{by} cannot be computed for these traces")
     order = sorted(tried, key=lambda one: (not one.allowed, one.mean[by]))
     best = order[0].name if order[0].allowed else None
     return SynthesizerChoice(best, by, tuple(order), folds)

@@ -45,7 +45,7 @@ KNOWLEDGE: tuple[Knowledge, ...] = get_args(Knowledge)
 
 @dataclass(frozen=True)
 class ServiceResult(Result):
-    """What a service learns, and what hiding from it costs.
+    """Privacy against a service, and the cost of hiding from it.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def hide_from_service(
     knows: Knowledge = "population",
     seed: SeedLike = None,
 ) -> ServiceResult:
-    """Let people hide among fakes and an attacker look for them ([sglt] section 5.4).
+    """Hide people among fakes, and run an attacker on them ([sglt] section 5.4).
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class Classifier(Protocol):
 
 @dataclass(frozen=True)
 class Deanonymisation(Result):
-    """How well a classifier tells people apart.
+    """How well a classifier distinguishes people.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ def deanonymise(
     test_share: float = 0.3,
     seed: SeedLike = None,
 ) -> Deanonymisation:
-    """Train a classifier on some released trajectories of everybody and ask it about the others.
+    """Train a classifier on some released trajectories of each user, and test it on the others.
 
     Parameters
     ----------
@@ -248,7 +248,9 @@ def deanonymise(
     users, counts = np.unique(pairs[:, 0], return_counts=True)
     able = users[counts >= 2].astype(np.int64)
     if len(able) < targets:
-        raise DataError(f"{targets} targets need as many users with two trajectories; there are {len(able)}")
+        raise DataError(
+            f"{targets} targets need {targets} users with at least two trajectories; there are {len(able)}"
+        )
     chosen = np.sort(stream(root, 0).choice(able, targets, replace=False))
     asked = _choose_test_trajectories(windows, test_share, stream(root, 1))
     labels = np.where(np.isin(windows.user, chosen), np.searchsorted(chosen, windows.user) + 1, OTHERS)
@@ -444,4 +446,4 @@ def zone_circle(mechanism: object) -> tuple[float, float]:
         return float(mechanism.radius), mechanism.shift_m
     if isinstance(mechanism, TrimEnds):
         return float(mechanism.distance), 0.0
-    raise ParameterError(f"{mechanism} hides no circles; this attack is told Zones or TrimEnds")
+    raise ParameterError(f"{mechanism} hides no circles; this attack works on Zones and TrimEnds only")

@@ -1,4 +1,4 @@
-"""Bounds: between which values the trace-inference score s_T of a defence must lie.
+"""Bounds of the trace-inference score s_T of a defence.
 
 The upper bound holds for every defence: what time profiles alone leave, without the release. The lower one
 is an estimate per defence: what an attacker leaves who knows the defence and the ID table. Intervals are
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import Obfuscator, catalogue
-from tracearena.arena.ensemble import Ensemble, attack_names, make_attacks
+from tracearena.arena.ensemble import Ensemble, Scoring, attack_names, make_attacks
 from tracearena.arena.pseudonyms import Release
-from tracearena.arena.sweep import Scoring, check_same_users, make_trial
+from tracearena.arena.sweep import check_same_users, make_trial
 from tracearena.attacks.bayesian.attacks import BayesInference, HabitsInference, TrackingInference
-from tracearena.attacks.bayesian.likelihoods import CandidatePairs
 from tracearena.attacks.bayesian.matcher import ADAPTIVE, BayesMatcher
+from tracearena.attacks.bayesian.pairs import CandidatePairs
 from tracearena.attacks.bayesian.tracking import CandidateTraces
 from tracearena.dataframes import Result
 from tracearena.engine import (
@@ -44,7 +44,7 @@ _BOOTSTRAP = 1 << 20
 
 @dataclass(frozen=True)
 class DefenceBounds(Result):
-    """Where the privacy of whereabouts under one defence must lie, and where attacks put it.
+    """Bounds of s_T under one defence, and the scores of attacks.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def bounds(
     scoring: Scoring | None = None,
     seed: SeedLike = None,
 ) -> Bounds:
-    """Say between which values s_T of each defence must lie, and which attacks stand outside.
+    """Return between which values s_T of each defence must lie, and which attacks stand outside.
 
     Parameters
     ----------
@@ -144,9 +144,7 @@ def bounds(
     compared = [one for one in made if one.kind == "trace-inference"]
     if made and not compared:
         names = ", ".join(map(str, made))
-        raise ParameterError(
-            f"bounds compare trace inferences, whose names end in -T; {names} says who is who"
-        )
+        raise ParameterError(f"bounds apply to trace inference (names in -T); {names} is a re-identification")
     ensemble = Ensemble(compared, **known).fit(reference)
     informed = InformedAttacker(limits).fit(reference, original)
     obfuscators: list[Obfuscator] = [catalogue.create(name, "obfuscator") for name in defences]
@@ -275,7 +273,7 @@ class InformedAttacker:
 
 
 def find_trace_owners(anonymized: ObfuscatedTraces, original: Traces) -> NDArray[np.int64]:
-    """Return the user whose whereabouts most events of each trace are, -1 where there is none.
+    """Return the user whose whereabouts most events of each trace are, -1 if there is none.
 
     >>> from tracearena.traces import Clock, Places
     >>> places = Places([0, 0.01, 0.02], [0, 0, 0], km_per_degree=(100, 100))
@@ -334,7 +332,7 @@ _DRAWS_AT_ONCE = 50
 
 @dataclass(frozen=True)
 class Interval(Result):
-    """A number, and where 95 % of the draws of other users put it."""
+    """A number with its 95 % bootstrap interval over users."""
 
     value: float
     low: float

@@ -1,4 +1,4 @@
-"""Pseudonymisation: users are shuffled and get new ids in sequence."""
+"""Pseudonymisation: users are shuffled and get new consecutive ids."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Release:
 
 
 def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Release:
-    """Shuffle the users and number them again, above all user ids.
+    """Shuffle the users, and number them again above all user ids.
 
     Users 1..n get the pseudonyms n+1..2n. Any other whole numbers as user ids are continued from
     the largest one; users with text ids get ``P`` and a number from n+1 to 2n.
@@ -82,7 +82,7 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
     Returns
     -------
     traces, id_table
-        What may be released, and the secret table of who is who.
+        What may be released, and the secret table of true identities.
     """
     order, id_table = shuffle_ids(traces.user_ids, seed=seed)
     released: Any = traces.take_users(order).with_user_ids(id_table.pseudonyms)
@@ -93,7 +93,7 @@ def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users
 
 
 def shuffle_ids(user_ids: NDArray[Any], *, seed: SeedLike = None) -> tuple[NDArray[np.int64], IdTable]:
-    """Draw in which order users stand in a release, and return it with the secret table of who is who."""
+    """Return a random order of users for a release, and the secret table of true identities."""
     order = random_order(len(user_ids), seed)
     return order, IdTable(_number_pseudonyms(user_ids), user_ids[order])
 
@@ -117,12 +117,12 @@ def _number_pseudonyms(user_ids: NDArray[Any]) -> NDArray[Any]:
         texts = np.array([f"P{number:0{width}d}" for number in range(n + 1, 2 * n + 1)], np.str_)
         if np.isin(texts, user_ids).any():
             raise DataError(
-                f"some user ids look like the pseudonyms {texts[0]} to {texts[-1]}; rename the users"
+                f"some user ids are equal to pseudonyms from {texts[0]} to {texts[-1]}; rename these users"
             )
         return texts
     first = int(user_ids.max()) + 1 if n else 1
     if first + n - 1 > np.iinfo(np.int64).max:
-        raise DataError(f"user id {first - 1} leaves no room for {n} pseudonyms above it")
+        raise DataError(f"user id {first - 1} is too large: {n} pseudonyms above it would not fit")
     return np.arange(first, first + n, dtype=np.int64)
 
 

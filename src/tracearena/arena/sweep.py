@@ -10,10 +10,11 @@ import secrets
 import sys
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,16 @@ from numpy.typing import NDArray
 from tracearena import __version__
 from tracearena.algorithms import Obfuscator, catalogue, validation
 from tracearena.arena.attacker_knowledge import Knowledge, select_attacks, select_known_traces
-from tracearena.arena.ensemble import SAMPLE_ATTACKS, AttackScores, Ensemble, attack_names, make_attacks
+from tracearena.arena.ensemble import (
+    SAMPLE_ATTACKS,
+    AttackScores,
+    Ensemble,
+    Scoring,
+    attack_names,
+    make_attacks,
+)
 from tracearena.arena.pseudonyms import Release, pseudonymise
+from tracearena.checks import accepts
 from tracearena.dataframes import Result, build_result_frame
 from tracearena.engine import (
     Checkpoint,
@@ -36,12 +45,14 @@ from tracearena.engine import (
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.files import digest_values, write_csv
 from tracearena.metrics import utility_score
-from tracearena.metrics.contest_scores import UtilityRule
 from tracearena.traces import Traces
+
+if TYPE_CHECKING:
+    from tracearena.arena.privacy_bounds import InformedAttacker
 
 
 class Band(NamedTuple):
-    """Between which values s_T of a defence must lie.
+    """Bounds of s_T of a defence.
 
     Attributes
     ----------
@@ -57,7 +68,7 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class TunedScores(Result):
-    """What the winner's attacks of 2019 leave of a release once they were tuned.
+    """Privacy of a release against the tuned attacks of the winner of 2019.
 
     Attributes
     ----------
@@ -127,38 +138,6 @@ def _smaller_score(plain: float | None, tuned: float | None) -> float | None:
     return tuned if tuned is None or plain is None else min(plain, tuned)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scoring:
-    """What counts in a score; the defaults are those of [contest] section 3.
-
-    Attributes
-    ----------
-    utility_rule
-        How a generalised event is scored (see `utility_score`).
-    utility_threshold
-        Lowest utility of a valid release; equality is valid.
-    utility_limit_km, inference_limit_km
-        Distances from which on a place is useless, or an inference has failed.
-    sensitive_weight
-        Weight of a sensitive place in the trace-inference score; other places weigh 1.
-    """
-
-    utility_rule: UtilityRule = "paper"
-    utility_threshold: float = 0.7
-    utility_limit_km: float = 2.0
-    inference_limit_km: float = 2.0
-    sensitive_weight: float = 10.0
-
-    def is_valid(self, utility: float) -> bool:
-        """Whether a release of this utility counts."""
-        return utility >= self.utility_threshold
-
-    @property
-    def attacker_settings(self) -> dict[str, float]:
-        """What an attacker who wants a good score takes into account, by the names of its settings."""
-        return {"sensitive_weight": self.sensitive_weight, "limit_km": self.inference_limit_km}
-
-
 SAMPLE_DEFENCES = (
     "No",
     *(f"MRLH(0,0,{deletion})" for deletion in ("0.1", "0.2", "0.5", "0.8")),
@@ -224,6 +203,31 @@ class Sweep(list[SweepRow]):
         return html
 
 
+class SweepOptions(TypedDict, total=False):
+    """What a sweep measures in addition, and under which rules; all may be omitted.
+
+    Attributes
+    ----------
+    legacy_2019
+        Reproduce the organisers' programs: their draws for the defences (from seed 1 unless a whole
+        number is given), a tenth of the events and ten places of a set for the attacks.
+    band
+        Work out between which values s_T of each defence must lie (see `bounds`).
+    knowledge
+        ``"partial"``, if omitted: attackers know the reference traces. ``"maximum"``: they know the original
+        traces themselves; then there is nothing to infer, and only re-identifications are made.
+    tune
+        Also tune fuzzy counting, the winner's attack of 2019, for each defence on sample teams (pairs of
+        reference and original traces) released under it; True takes the reference, cut in two.
+    """
+
+    legacy_2019: bool
+    band: bool
+    knowledge: Knowledge
+    tune: bool | Sequence[tuple[Traces, Traces]]
+
+
+@accepts(SweepOptions)
 def run_sweep(
     reference: Traces,
     original: Traces,
@@ -231,14 +235,11 @@ def run_sweep(
     defences: Sequence[str] = SAMPLE_DEFENCES,
     attacks: Sequence[str] = SAMPLE_ATTACKS,
     scoring: Scoring | None = None,
-    legacy_2019: bool = False,
     seed: SeedLike = None,
-    band: bool = False,
-    knowledge: Knowledge = "partial",
-    tune: bool | Sequence[tuple[Traces, Traces]] = False,
     unfinished: PathLike[str] | None = None,
+    **options: Unpack[SweepOptions],
 ) -> Sweep:
-    """Release the original traces under every defence and attack each release with every attack.
+    """Apply every defence to the original traces, and run every attack on each release.
 
     Parameters
     ----------
@@ -250,114 +251,179 @@ def run_sweep(
         ``Bayes-T(adaptive)``, runs each defence on the reference before it attacks.
     scoring
         Threshold, distance limits and sensitive weight; by default those of the 2019 contest.
-    legacy_2019
-        Reproduce the organisers' programs: their draws for the defences (from seed 1 unless a whole
-        number is given), a tenth of the events and ten places of a set for the attacks.
     seed
         What a defence or attack draws depends on the seed and its own name only.
-    band
-        Work out between which values s_T of each defence must lie (see `bounds`).
-    knowledge
-        ``"partial"``: attackers know the reference traces. ``"maximum"``: they know the original traces
-        themselves; then there is nothing to infer, and only re-identifications are made.
-    tune
-        Also tune fuzzy counting, the winner's attack of 2019, for each defence on sample teams (pairs of
-        reference and original traces) released under it; True takes the reference, cut in two.
     unfinished
         A checkpoint file that keeps the finished rows while the sweep runs. If it exists and was
         started with the same traces, attacks, rules and seed, its rows are reused. The caller
         removes it when the rows are saved.
+    **options
+        Keywords of `SweepOptions`: ``legacy_2019``, ``band``, ``knowledge``, ``tune``.
 
     Notes
     -----
     Scores are given for invalid releases too; a contest would count them as 0. A defence that raises
-    has a row that says why, and the others go on; a name or a class that cannot be made ends the
+    has a row that says why, and the others continue; a name or a class that cannot be made ends the
     sweep before it begins.
     """
-    from tracearena.arena.tuning import score_tuned_attacks, split_reference
+    legacy_2019, band = options.get("legacy_2019", False), options.get("band", False)
+    knowledge, tune = options.get("knowledge", "partial"), options.get("tune", False)
 
+    # Who attacks, and what they know.
+    if knowledge == "maximum" and (band or tune):
+        raise ParameterError(
+            "band and tune are about trace inference, and an attacker who knows "
+            "the original traces infers nothing"
+        )
     if legacy_2019 and seed is None:
         seed = LEGACY_SEED
     check_same_users(reference, original)
     limits = scoring or Scoring()
-    root = seed_sequence(seed)
     reference = select_known_traces(knowledge, reference, original)
     chosen = select_attacks(knowledge, attack_names(attacks))
-    if knowledge == "maximum" and (band or tune):
-        raise ParameterError(
-            "band and tune say what can be inferred; whoever knows everything infers nothing"
-        )
-    samples = [] if tune is False else [split_reference(reference)] if tune is True else [*tune]
     named = make_attacks(chosen, legacy_2019=legacy_2019, **limits.attacker_settings)
-    ensemble = Ensemble(named, **limits.attacker_settings).fit(reference)
-    informed = None
+    scorer = DefenceScorer(
+        reference=reference,
+        original=original,
+        ensemble=Ensemble(named, **limits.attacker_settings).fit(reference),
+        limits=limits,
+        root=seed_sequence(seed),
+    )
+    if legacy_2019 and isinstance(seed, int):
+        scorer = replace(scorer, defence_seed=seed)
     if band:
         from tracearena.arena.privacy_bounds import InformedAttacker
 
-        informed = InformedAttacker(limits).fit(reference, original)
-    obfuscators: list[Obfuscator] = [
+        scorer = replace(scorer, informed=InformedAttacker(limits).fit(reference, original))
+    if tune:
+        from tracearena.arena.tuning import split_reference
+
+        scorer = replace(scorer, samples=(split_reference(reference),) if tune is True else (*tune,))
+
+    # Which defences, and which of them an interrupted sweep has finished.
+    defenders: list[Obfuscator] = [
         catalogue.create(name, "obfuscator", legacy_2019=legacy_2019) for name in defences
     ]
-
-    def one(block: int, first: int, stop: int) -> SweepRow:
-        obfuscator = missing[first]
-        try:
-            return score_defence(obfuscator)
-        except Exception as error:
-            is_ours = isinstance(error, TracearenaError)
-            message = " ".join((str(error) if is_ours else f"{type(error).__name__}: {error}").split())
-            return SweepRow(str(obfuscator), None, False, AttackScores({}, {}), message)
-
-    def score_defence(obfuscator: Obfuscator) -> SweepRow:
-        drawn_from = seed if legacy_2019 and isinstance(seed, int) else None
-        trial = make_trial(obfuscator, original, limits, root, drawn_from=drawn_from)
-        scores = ensemble.score(original, trial.release, defence=obfuscator, seed=trial.attack_seed)
-        failed = "; ".join(scores.failed.values()) or None
-        between = tuned = None
-        if informed is not None:
-            losses = informed.losses(trial.release, obfuscator, seed=trial.attack_seed)
-            between = Band(losses.score, informed.habits_.score)
-        if samples:
-            known = reference, original, trial.release, limits
-            tuned = score_tuned_attacks(samples, obfuscator, *known, seed=trial.attack_seed)
-        valid = limits.is_valid(trial.utility)
-        return SweepRow(str(obfuscator), trial.utility, valid, scores, failed, between, tuned)
-
+    keys = [f"{one!r} {digest_code([one])}" for one in defenders]
     checkpoint = None
+    finished: dict[str, SweepRow] = {}
     if unfinished is not None:
-        number = int(seed) if isinstance(seed, (int, np.integer)) else None
-        # A root of unknown origin is unlike any other: no row is reused.
-        entropy = getattr(root, "entropy", None)
-        origin = secrets.token_hex(16) if entropy is None else (entropy, root.spawn_key)
-        drawn = origin if number is None else number
-        settings = (ensemble, digest_code(ensemble.attacks), limits, legacy_2019, drawn, band)
-        traces = (reference, original, *(half for sample in samples for half in sample))
-        checkpoint = Checkpoint(Path(unfinished), digest(traces, *settings), number)
-    keys = [f"{obfuscator!r} {digest_code([obfuscator])}" for obfuscator in obfuscators]
-    kept_rows = {} if checkpoint is None else checkpoint.rows
-    known = {key: _row_from_json(kept) for key, kept in kept_rows.items()}
-    missing = [one for key, one in zip(keys, obfuscators, strict=True) if key not in known]
-    wanted = [key for key in keys if key not in known]
+        checkpoint = _open_checkpoint(Path(unfinished), scorer, seed, options)
+        finished = {key: _row_from_json(kept) for key, kept in checkpoint.rows.items()}
+    missing = [(key, one) for key, one in zip(keys, defenders, strict=True) if key not in finished]
 
+    # One row for each of the others.
     def keep(block: int, row: SweepRow) -> None:
         # A row that failed is tried again when the sweep resumes.
         if checkpoint is not None and row.error is None:
-            checkpoint.add(wanted[block], asdict(row))
+            checkpoint.add(missing[block][0], asdict(row))
 
     with one_library_thread():
         rows = run_blocks(
-            one,
+            partial(_score_block, scorer, [one for _, one in missing]),
             block_ranges(len(missing), 1),
             anywhere=True,
             report=True,
             finished=None if checkpoint is None else keep,
         )
-    known |= dict(zip(wanted, rows, strict=True))
-    return Sweep((known[key] for key in keys), threshold=limits.utility_threshold)
+    finished |= {key: row for (key, _), row in zip(missing, rows, strict=True)}
+    return Sweep((finished[key] for key in keys), threshold=limits.utility_threshold)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DefenceScorer:
+    """Scores one defence after the other against attackers who have learned what they can.
+
+    Every column of a sweep is worked out in `score`.
+
+    Attributes
+    ----------
+    reference, original
+        What the attackers know, and what is protected.
+    ensemble
+        The attacks, fitted to the reference.
+    limits
+        What counts in a score.
+    root
+        What a defence draws depends on it and on the defence's name only.
+    defence_seed
+        The seed of the defences themselves, if it is another: that of the organisers' programs.
+    informed
+        An attacker who knows the defence and the ID table, where the band of s_T is wanted.
+    samples
+        Teams (reference and original traces) on which the winner's attack is tuned; none: it is not.
+    """
+
+    reference: Traces
+    original: Traces
+    ensemble: Ensemble
+    limits: Scoring
+    root: np.random.SeedSequence
+    defence_seed: int | None = None
+    informed: InformedAttacker | None = None
+    samples: tuple[tuple[Traces, Traces], ...] = ()
+
+    def score(self, defence: Obfuscator) -> SweepRow:
+        """Release the original traces, attack the release, and return utility and privacy."""
+        trial = make_trial(defence, self.original, self.limits, self.root, drawn_from=self.defence_seed)
+        attack_seed = trial.attack_seed
+        scores = self.ensemble.score(self.original, trial.release, defence=defence, seed=attack_seed)
+        row = SweepRow(
+            str(defence),
+            trial.utility,
+            self.limits.is_valid(trial.utility),
+            scores,
+            error="; ".join(scores.failed.values()) or None,
+        )
+        if self.informed is not None:
+            losses = self.informed.losses(trial.release, defence, seed=attack_seed)
+            row = replace(row, band=Band(losses.score, self.informed.habits_.score))
+        if self.samples:
+            from tracearena.arena.tuning import score_tuned_attacks
+
+            known = self.reference, self.original, trial.release, self.limits
+            tuned = score_tuned_attacks(self.samples, defence, *known, seed=attack_seed)
+            row = replace(row, tuned=tuned)
+        return row
+
+
+def _score_block(
+    scorer: DefenceScorer, defences: Sequence[Obfuscator], block: int, first: int, stop: int
+) -> SweepRow:
+    """Return the row of a defence; one that fails has a row that says why."""
+    (defence,) = defences[first:stop]
+    try:
+        return scorer.score(defence)
+    except Exception as error:
+        is_ours = isinstance(error, TracearenaError)
+        message = " ".join((str(error) if is_ours else f"{type(error).__name__}: {error}").split())
+        return SweepRow(str(defence), None, False, AttackScores({}, {}), message)
+
+
+def _open_checkpoint(path: Path, scorer: DefenceScorer, seed: SeedLike, options: SweepOptions) -> Checkpoint:
+    """Open the file of finished rows; it is refused if it was begun with other traces, attacks or seeds."""
+    number = int(seed) if isinstance(seed, (int, np.integer)) else None
+    # A root of unknown origin is unlike any other: no row is reused.
+    entropy = getattr(scorer.root, "entropy", None)
+    origin = secrets.token_hex(16) if entropy is None else (entropy, scorer.root.spawn_key)
+    drawn_from = origin if number is None else number
+    # Sample teams are traces, which are digested themselves.
+    asked = sorted((name, value) for name, value in options.items() if name != "tune" and value)
+    columns = [one.name for one in fields(SweepRow)]
+    settings = (
+        scorer.ensemble,
+        digest_code(scorer.ensemble.attacks),
+        scorer.limits,
+        drawn_from,
+        asked,
+        columns,
+    )
+    traces = scorer.reference, scorer.original, *(half for sample in scorer.samples for half in sample)
+    return Checkpoint(path, digest(traces, *settings), number)
 
 
 def require_success(rows: Sequence[SweepRow]) -> Sequence[SweepRow]:
-    """Return the rows, or raise what the first that failed says."""
+    """Return the rows; raise the error of the first failed row, if any."""
     for row in rows:
         if row.error is not None:
             raise DataError(f"{row.defence}: {row.error}")
@@ -396,7 +462,9 @@ def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
     score of a defence that failed.
     """
     table = [row.to_dict() for row in rows]
-    columns = max((list(row) for row in table), key=len, default=["defence", "utility", "valid"])
+    # The row of a defence that failed lacks columns that others have.
+    longest = max((list(row) for row in table), key=len, default=["defence", "utility", "valid"])
+    columns = list(dict.fromkeys([*longest, *(column for row in table for column in row)]))
     for row in table:
         row["valid"] = str(row["valid"]).lower()
     write_csv(path, columns, ([row.get(column) for column in columns] for row in table))
@@ -432,8 +500,8 @@ def make_trial(
     own = child_seed(chance, 0) if drawn_from is None else drawn_from
     if not obfuscator.keeps_times:
         raise DataError(
-            f"{obfuscator} changes times, and s_U compares event by event; audit and protect measure what "
-            "such a release keeps"
+            f"{obfuscator} changes times, but s_U compares events one by one; use "
+            "audit or protect for such a release"
         )
     obfuscated = validation.run_transform(obfuscator, original, seed=own)
     score = utility_score(original, obfuscated, rule=scoring.utility_rule, limit_km=scoring.utility_limit_km)
@@ -447,8 +515,8 @@ def check_same_users(reference: Traces, original: Traces) -> None:
     strangers = original.user_ids[~np.isin(original.user_ids, reference.user_ids)]
     if len(strangers):
         raise DataError(
-            f"{len(strangers):,} users of the original traces are not in the reference traces, such as user "
-            f"{strangers[0]}; leave out users that only one of the two has"
+            f"{len(strangers):,} users of the original traces are not in the reference traces, such "
+            f"as user {strangers[0]}; leave out users that are in only one of the two"
         )
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import numpy as np
 
 from tracearena.algorithms import Obfuscator, validation
-from tracearena.arena.ensemble import Attack, Ensemble
+from tracearena.arena.ensemble import Attack, Ensemble, Scoring
 from tracearena.arena.pseudonyms import Release, pseudonymise
-from tracearena.arena.sweep import Scoring, TunedScores
+from tracearena.arena.sweep import TunedScores
 from tracearena.attacks.fuzzy_counting import FuzzyCounting, FuzzyCountingT, Spread, Weighting
 from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, seed_sequence
@@ -37,7 +37,7 @@ SHARES = (0.3, 0.5, 0.7, 0.9, 1.0)
 
 
 class SampleTeam(NamedTuple):
-    """A team that gave everything away: its traces, their release, and who is who."""
+    """A sample team: its traces, their release, and the table of true identities."""
 
     reference: Traces
     original: Traces
@@ -213,7 +213,7 @@ def split_reference(reference: Traces) -> Sample:
     """
     days = -(-reference.n_instants // reference.clock.instants_per_day)
     if days < 2:
-        raise ParameterError("one day of reference traces cannot be cut in two to tune on: give sample teams")
+        raise ParameterError("one day of reference traces cannot be split for tuning: use sample teams")
     first, last = reference.split_days(days // 2)
     return first, last
 

@@ -1,4 +1,4 @@
-"""Uniqueness: how few points single a person out, and how few find a person in a release.
+"""Uniqueness: how many known points single a person out, or find a person in a release.
 
 The attacker knows k points and names the released trace that makes them most likely under the noise of the
 release.
@@ -17,7 +17,7 @@ from tracearena.algorithms import GpsAttack, GpsObfuscator, catalogue
 from tracearena.checks import require_number, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, run_blocks, seed_sequence, stream
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import DataError
 from tracearena.metrics.applications.paired import IdTable, match_points, with_true_ids
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import find_positions, unique_values
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Uniqueness(Result):
-    """What 1 to 5 points tell about a person, averaged over users.
+    """Shares of users who are unique or linked by 1 to 5 known points.
 
     Attributes
     ----------
@@ -82,6 +82,21 @@ class Uniqueness(Result):
         return values | {"noise": self.noise.to_dict()}
 
 
+class Precision(NamedTuple):
+    """How precisely an attacker knows a point.
+
+    Attributes
+    ----------
+    side_m
+        Side of the cell of a world-wide grid in which it lies.
+    window_s
+        Length of the window of time in which it lies, in seconds.
+    """
+
+    side_m: float = 250.0
+    window_s: float = 3600.0
+
+
 class _Codes(NamedTuple):
     """The (cell, window) pairs of both traces, numbered together, and what each of them is."""
 
@@ -113,31 +128,27 @@ def uniqueness(
     original: GpsTraces,
     released: GpsTraces,
     *,
-    side_m: float = 250.0,
-    window_s: float = 3600.0,
+    precision: Precision = Precision(),  # noqa: B008
     draws: int = 100,
     mechanism: GpsObfuscator | None = None,
-    expected_noise_m: float | None = None,
     id_table: IdTable | None = None,
     seed: SeedLike = None,
 ) -> Uniqueness:
-    """Draw points of every user, ask who else was there, and look for the user in the release.
+    """Draw known points of every user, count who else was there, and find the user in the release.
 
     The attacker knows k points of a person, each as a cell and a window of time. She scores every
     released user by the likelihood of what she knows under the noise of the release, and names the best.
 
     Parameters
     ----------
-    side_m, window_s
-        A point is known to this precision: the cell of a world-wide grid and the window of time.
+    precision
+        How precisely a point is known.
     draws
         Draws for each user. A draw is an order of the user's cells and windows, of which the first k are
         known; k + 1 known points include the first k. A user with fewer than k shows all.
     mechanism
         The defence the release was made with, if the attacker knows it; otherwise the size of its noise is
         measured between the two files.
-    expected_noise_m
-        Short for planar Laplace noise of this expected size as `mechanism`.
     id_table
         Pseudonym → user, where the release has other ids than the original.
 
@@ -154,26 +165,26 @@ def uniqueness(
     ----------
     Y.-A. de Montjoye et al., "Unique in the crowd", Scientific Reports 3, 1376 (2013).
     """
-    require_number("side_m", side_m, above=0, at_most=1_000_000)
-    require_number("window_s", window_s, at_least=0.001, at_most=1e9)
+    require_number("side_m", precision.side_m, above=0, at_most=1_000_000)
+    require_number("window_s", precision.window_s, at_least=0.001, at_most=1e9)
     require_whole("draws", draws, at_least=1, at_most=1_000_000)
-    if expected_noise_m is not None:
-        if mechanism is not None:
-            raise ParameterError("give either mechanism or expected_noise_m")
-        mechanism = catalogue.create(f"GeoInd({float(expected_noise_m)!r}m)", "gps-obfuscator")
     if not len(original):
         raise DataError("the original traces have no points")
     if not len(released):
         raise DataError("the released traces have no points")
     released = with_true_ids(original, released, id_table)
     root = seed_sequence(seed)
-    codes = _number_codes(original, released, side_m, window_s)
+    codes = _number_codes(original, released, precision)
     before = _build_index(original.user_index, codes.of_original, original.n_users, len(codes))
     after = _build_index(released.user_index, codes.of_released, released.n_users, len(codes))
     noise = measure_release_noise(
-        original, released, window_s=window_s, mechanism=mechanism, seed=child_seed(root, _MECHANISM)
+        original,
+        released,
+        window_s=precision.window_s,
+        mechanism=mechanism,
+        seed=child_seed(root, _MECHANISM),
     )
-    attacker = _LinkAttacker(noise, noise.denoise(released), after, side_m, window_s)
+    attacker = _LinkAttacker(noise, noise.denoise(released), after, precision)
     own = find_positions(original.user_ids, released.user_ids)
     own[(own >= 0) & ~attacker.has_points[own]] = -1
     tried = np.diff(original.offsets) > 0
@@ -188,13 +199,14 @@ def uniqueness(
         strangers=attacker.candidates - int((own >= 0).sum()),
         noise=noise,
         draws=draws,
-        side_m=side_m,
-        window_s=window_s,
+        side_m=precision.side_m,
+        window_s=precision.window_s,
     )
 
 
-def _number_codes(original: GpsTraces, released: GpsTraces, side_m: float, window_s: float) -> _Codes:
+def _number_codes(original: GpsTraces, released: GpsTraces, precision: Precision) -> _Codes:
     """Number the (cell, window) pairs of both traces together."""
+    side_m, window_s = precision
     latitude = np.concatenate([original.latitude, released.latitude])
     longitude = np.concatenate([original.longitude, released.longitude])
     time_ms = np.concatenate([original.time_ms, released.time_ms])
@@ -243,9 +255,8 @@ def _measure_unique_share(
 class _LinkAttacker:
     """The release as the attacker searches it: points by window, then from south to north."""
 
-    def __init__(
-        self, noise: ReleaseNoise, believed: GpsTraces, index: _Index, side_m: float, window_s: float
-    ) -> None:
+    def __init__(self, noise: ReleaseNoise, believed: GpsTraces, index: _Index, precision: Precision) -> None:
+        side_m, window_s = precision
         self.window_ms = round(window_s * 1000)
         filled = np.diff(index.user_offsets)
         self.has_points = filled > 0
@@ -327,7 +338,7 @@ _MOST_PAIRS = 200_000
 
 @dataclass(frozen=True)
 class ReleaseNoise(Result):
-    """How far, and how late, a released point is from the one it stands for.
+    """Distances in space and time between released and original points.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The city seen by receivers: points every few seconds along its streets, with gaps and jitter."""
+"""GPS traces in the city: points every few seconds along its streets, with gaps and noise."""
 
 from __future__ import annotations
 

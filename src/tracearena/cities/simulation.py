@@ -162,7 +162,9 @@ def _simulate_checkins(
     from tracearena.cities._kernels import check_in_all
 
     if clock.start_s or clock.instants_per_day * clock.interval_s != DAY_S:
-        raise ParameterError("the clock of check-ins must cover whole days: they happen at any hour")
+        raise ParameterError(
+            "the clock of check-ins must cover whole days, because they can happen at any hour"
+        )
     places, town, weekdays = pois(top), build_atlas(top), _weekdays(clock, days)
     lives = build_archetype_table()
     customs = build_checkin_customs(np.bincount(town.kind, minlength=len(KINDS)) > 0)

@@ -1,4 +1,4 @@
-"""Mobility profiles: how often a user is at each place, and where she goes next."""
+"""Mobility profiles: visit and transition probabilities of users."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class MobilityProfiles:
             Number of time periods of equal length into which a day is cut, at least 1 and at most
             the number of instants of a day; or the hours at which periods begin, such as ``6-12-18-22``
             (`Periods.of`). Periods are long, such as morning, afternoon, evening
-            and night: with one event a period all profiles look alike.
+            and night: with one event per period all profiles look alike.
 
         Examples
         --------
@@ -149,7 +149,7 @@ class Periods:
         ----------
         periods
             How many; or the hours at which one begins, rising and joined by ``-``. The hours before the
-            first belong to the last, which goes on after midnight; a period without instants is none.
+            first belong to the last, which continues after midnight; a period without instants is none.
 
         Examples
         --------

@@ -221,7 +221,7 @@ def entropies(traces: Traces) -> Entropies:
     n = np.diff(traces.offsets)
     users = np.flatnonzero(n > 1)
     if not len(users):
-        raise DataError("entropies need somebody with at least two events")
+        raise DataError("entropies need a user with at least two events")
     offsets, _, counts = traces.visit_counts()
     user = np.repeat(np.arange(traces.n_users), np.diff(offsets))
     share = counts / n[user]

@@ -1,4 +1,4 @@
-"""Transitions: the one rule of what a step from one event to the next is, and how likely steps are.
+"""Transitions between consecutive events, and their probabilities.
 
 Two consecutive events of a user are a transition if the second lies exactly one instant after the
 first, on the same day ([ppmtf] section 3.2). So a missing instant and midnight break the chain, two
@@ -164,8 +164,8 @@ class UserTransitions(NamedTuple):
         for traces in groups:
             if len(traces.places) != len(groups[0].places):
                 raise DataError(
-                    f"traces of {len(groups[0].places):,} and of {len(traces.places):,} places "
-                    "do not go together"
+                    f"traces with {len(groups[0].places):,} and with {len(traces.places):,} places "
+                    "cannot be combined: they must have the same places"
                 )
             start = departures(traces, adjacent=False, midnight=True)
             place = traces.place_index.astype(np.int64)

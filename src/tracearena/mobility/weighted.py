@@ -95,10 +95,11 @@ def check_comparable(reference: HasPlacesAndClock, traces: HasPlacesAndClock | N
         return
     if len(traces.places) != len(reference.places):
         raise DataError(
-            f"the reference has {len(reference.places):,} places, the traces {len(traces.places):,}"
+            f"the reference has {len(reference.places):,} places, but the traces have "
+            f"{len(traces.places):,}: they must have the same"
         )
     if traces.clock.slots_per_day != reference.clock.slots_per_day:
         raise DataError(
-            f"the reference has {reference.clock.slots_per_day} slots a day, "
-            f"the traces {traces.clock.slots_per_day}"
+            f"the reference has {reference.clock.slots_per_day} slots per day, but the traces have "
+            f"{traces.clock.slots_per_day}: they must have the same"
         )

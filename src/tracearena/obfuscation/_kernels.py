@@ -17,7 +17,9 @@ Array = NDArray[Any]
 
 # Transport. Minimise Σ_ij cost[i, j] flow[i, j] with Σ_j flow[i, j] = supply[i] and Σ_i flow[i, j] =
 # demand[j], all whole numbers, by successive shortest paths. `inflow` is the transpose of `flow`,
-# `suppliers[j]` the number of sources that serve sink j; u and v are the dual potentials.
+# `suppliers[j]` the number of sources that serve sink j; u and v are the dual potentials. Of the search from
+# one source: `sink_distance` and `source_distance` by reduced costs, `came_from[j]` the source before sink j,
+# `entered_by[i]` the sink before source i; `open_demand` is what each sink still lacks.
 @njit(cache=True, nogil=True)
 def solve_transport(supply: Ints, demand: Ints, cost: Floats) -> Ints:
     """Return flow (sources × sinks), the cheapest that carries all supply to the demand.
@@ -71,7 +73,7 @@ def _add_flow(flow: Ints, inflow: Ints, suppliers: Ints, source: int, sink: int,
     before = flow[source, sink] > 0
     flow[source, sink] += amount
     inflow[sink, source] += amount
-    suppliers[sink] += (flow[source, sink] > 0) - before
+    suppliers[sink] += int(flow[source, sink] > 0) - int(before)
 
 
 @njit(cache=True, nogil=True)
@@ -126,110 +128,135 @@ def _find_nearest_open_sink(
     return sink
 
 
-# Cluster averaging. Visits of user u are visit_offsets[u]:visit_offsets[u + 1] of `visited` and
-# `visit_counts`, places ascending; what she should visit is list list_of[u] of the wanted arrays. A place's
-# imbalance is visits - wanted; the surplus goes to the deficits by the transport above.
+# Rows and models. A row is what is compared with one model: all visits of one user (cluster averaging), or
+# those of her part of the day (Decoy, Impostor). The model's counts c_k become whole shares of the row's
+# n visits by the largest remainders of n c_k / Σ c. The imbalance of a place is visits - share: places with
+# a surplus are the sources and places that lack visits the sinks of the transport above.
+#
+#   begins, ends       the visits of row r are visits begins[r]:ends[r]
+#   visited            place of each visit, ascending within a row
+#   model_of           model of each row
+#   model_offsets      the list of model m is model_offsets[m]:model_offsets[m + 1] of the next two
+#   model_places       places of each model, ascending
+#   model_counts       c_k, how often the model visits each
+#   source_offsets     the sources of row r are source_offsets[r]:source_offsets[r + 1] of the next two
+#   source_visits      the first of the row's visits to each source
+#   surplus            how many of them are too many
+#   sink_offsets       the sinks of row r are sink_offsets[r]:sink_offsets[r + 1] of the next two
+#   sinks, lacking     place of each sink, ascending, and how many visits it lacks
+#   origin, target     places of every pair of a source and a sink of a row, source by source
+#   cost               of carrying a visit from origin to target
 
 
 @njit(cache=True, nogil=True)
 def list_imbalances(
-    users: Array, visit_offsets: Array, visited: Array, visit_counts: Array, list_of: Array,
-    wanted_offsets: Array, wanted_places: Array, wanted_counts: Array,
-) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array], tuple[Array, Array]]:  # fmt: skip
-    """Return the sources and the sinks of each user, and every pair of both, as places.
-
-    A source is a place with more visits than wanted, a sink one with fewer; both are (offsets by user,
-    places in ascending order, visits too many or too few). Pairs are listed source by source.
-    """
+    begins: Ints, ends: Ints, visited: Places, model_of: Ints, model_offsets: Ints, model_places: Places,
+    model_counts: Floats,
+) -> tuple[tuple[Ints, Ints, Ints], tuple[Ints, Places, Ints], tuple[Places, Places]]:  # fmt: skip
+    """Return (source_offsets, source_visits, surplus), (sink_offsets, sinks, lacking), (origin, target)."""
+    n_rows = len(begins)
     most_sources, most_sinks = 0, 0
-    for user in users:
-        most_sources += visit_offsets[user + 1] - visit_offsets[user]
-        most_sinks += wanted_offsets[list_of[user] + 1] - wanted_offsets[list_of[user]]
-    source_offsets, sink_offsets = np.zeros(len(users) + 1, np.int64), np.zeros(len(users) + 1, np.int64)
-    sources, sinks = np.empty(most_sources, np.int32), np.empty(most_sinks, np.int32)
-    surplus, lacking = np.empty(most_sources, np.int64), np.empty(most_sinks, np.int64)
+    for r in range(n_rows):
+        most_sources += ends[r] - begins[r]
+        most_sinks += model_offsets[model_of[r] + 1] - model_offsets[model_of[r]]
+    source_offsets, sink_offsets = np.zeros(n_rows + 1, np.int64), np.zeros(n_rows + 1, np.int64)
+    source_visits, surplus = np.empty(most_sources, np.int64), np.empty(most_sources, np.int64)
+    sinks, lacking = np.empty(most_sinks, np.int32), np.empty(most_sinks, np.int64)
     n_sources, n_sinks, n_pairs = 0, 0, 0
-    for k in range(len(users)):
-        own, own_end = visit_offsets[users[k]], visit_offsets[users[k] + 1]
-        due, due_end = wanted_offsets[list_of[users[k]]], wanted_offsets[list_of[users[k]] + 1]
-        while own < own_end or due < due_end:
-            place = visited[own] if own < own_end else wanted_places[due]
-            if due < due_end:
-                place = min(place, wanted_places[due])
-            too_many = 0
-            if own < own_end and visited[own] == place:
-                too_many += visit_counts[own]
-                own += 1
-            if due < due_end and wanted_places[due] == place:
-                too_many -= wanted_counts[due]
-                due += 1
-            if too_many > 0:
-                sources[n_sources], surplus[n_sources] = place, too_many
-                n_sources += 1
-            elif too_many < 0:
-                sinks[n_sinks], lacking[n_sinks] = place, -too_many
-                n_sinks += 1
-        source_offsets[k + 1], sink_offsets[k + 1] = n_sources, n_sinks
-        n_pairs += (n_sources - source_offsets[k]) * (n_sinks - sink_offsets[k])
+    for r in range(n_rows):
+        visit, end = begins[r], ends[r]
+        k, k_end = model_offsets[model_of[r]], model_offsets[model_of[r] + 1]
+        if visit < end and k < k_end:
+            shares = apportion_visits(model_counts[k:k_end], end - visit)
+            first_k = k
+            # Both lists ascend by place: the smaller of their next places comes first.
+            while visit < end or k < k_end:
+                place = visited[visit] if visit < end else model_places[k]
+                if k < k_end:
+                    place = min(place, model_places[k])
+                first_visit = visit
+                while visit < end and visited[visit] == place:
+                    visit += 1
+                too_many = visit - first_visit
+                if k < k_end and model_places[k] == place:
+                    too_many -= shares[k - first_k]
+                    k += 1
+                if too_many > 0:
+                    source_visits[n_sources], surplus[n_sources] = first_visit, too_many
+                    n_sources += 1
+                elif too_many < 0:
+                    sinks[n_sinks], lacking[n_sinks] = place, -too_many
+                    n_sinks += 1
+        source_offsets[r + 1], sink_offsets[r + 1] = n_sources, n_sinks
+        n_pairs += (n_sources - source_offsets[r]) * (n_sinks - sink_offsets[r])
     origin, target = np.empty(n_pairs, np.int32), np.empty(n_pairs, np.int32)
     pair = 0
-    for k in range(len(users)):
-        for i in range(source_offsets[k], source_offsets[k + 1]):
-            for j in range(sink_offsets[k], sink_offsets[k + 1]):
-                origin[pair], target[pair] = sources[i], sinks[j]
+    for r in range(n_rows):
+        for i in range(source_offsets[r], source_offsets[r + 1]):
+            for j in range(sink_offsets[r], sink_offsets[r + 1]):
+                origin[pair], target[pair] = visited[source_visits[i]], sinks[j]
                 pair += 1
     return (
-        (source_offsets, sources[:n_sources], surplus[:n_sources]),
+        (source_offsets, source_visits[:n_sources], surplus[:n_sources]),
         (sink_offsets, sinks[:n_sinks], lacking[:n_sinks]),
         (origin, target),
     )
 
 
 @njit(cache=True, nogil=True)
-def choose_visit_moves(
-    users: Array, event_offsets: Array, places: Array, chance: Array, source_offsets: Array,
-    sources: Array, surplus: Array, sink_offsets: Array, sinks: Array, lacking: Array, cost: Array,
-) -> tuple[Array, Array]:  # fmt: skip
-    """Return which events move where at the least cost; of the visits to a place those of least chance."""
-    events, targets = np.empty(surplus.sum(), np.int64), np.empty(surplus.sum(), np.int32)
+def apportion_visits(counts: Floats, total: int) -> Ints:
+    """Share out a total of visits in proportion to the counts, in whole numbers, by the largest remainders.
+
+    Of equal remainders the first is the larger. The counts are not all 0.
+    """
+    scale = total / counts.sum()
+    shares, remainders = np.empty(len(counts), np.int64), np.empty(len(counts))
+    missing = total
+    for k in range(len(counts)):
+        exact = counts[k] * scale
+        shares[k] = math.floor(exact)
+        remainders[k] = exact - shares[k]
+        missing -= shares[k]
+    order = np.argsort(-remainders, kind="mergesort")
+    for k in range(missing):
+        shares[order[k]] += 1
+    return shares
+
+
+@njit(cache=True, nogil=True)
+def carry_surplus(
+    source_offsets: Ints, source_visits: Ints, surplus: Ints, sink_offsets: Ints, sinks: Places,
+    lacking: Ints, cost: Floats,
+) -> tuple[Ints, Places]:  # fmt: skip
+    """Return the visits that move and their new places: the cheapest transport of each row's surplus.
+
+    Of the visits to a source the first ones move, to its sinks in their order.
+    """
+    visits, places = np.empty(surplus.sum(), np.int64), np.empty(surplus.sum(), np.int32)
     moved, pair = 0, 0
-    for k in range(len(users)):
-        i, i_end = source_offsets[k], source_offsets[k + 1]
-        j, j_end = sink_offsets[k], sink_offsets[k + 1]
+    for r in range(len(source_offsets) - 1):
+        i, i_end = source_offsets[r], source_offsets[r + 1]
+        j, j_end = sink_offsets[r], sink_offsets[r + 1]
         if i == i_end:
             continue
         size = (i_end - i) * (j_end - j)
         own_cost = cost[pair : pair + size].reshape((i_end - i, j_end - j))
         flow = solve_transport(surplus[i:i_end], lacking[j:j_end], own_cost)
         pair += size
-        begin = event_offsets[users[k]]
-        own = slice(begin, event_offsets[users[k] + 1])
-        leaving = events[moved : moved + surplus[i:i_end].sum()]
-        _choose_leaving_events(begin, places[own], chance[own], sources[i:i_end], surplus[i:i_end], leaving)
         for source in range(i_end - i):
+            visit = source_visits[i + source]
             for sink in range(j_end - j):
-                targets[moved : moved + flow[source, sink]] = sinks[j + sink]
-                moved += flow[source, sink]
-    return events, targets
-
-
-@njit(cache=True, nogil=True)
-def _choose_leaving_events(
-    begin: int, places: Array, chance: Array, sources: Array, surplus: Array, leaving: Array
-) -> None:
-    """Write the events that leave, source after source; the user's own begin with event `begin`."""
-    free = np.cumsum(surplus) - surplus
-    full = free + surplus
-    for event in np.argsort(chance, kind="mergesort"):
-        source = np.searchsorted(sources, places[event])
-        if source < len(sources) and sources[source] == places[event] and free[source] < full[source]:
-            leaving[free[source]] = begin + event
-            free[source] += 1
+                for _ in range(flow[source, sink]):
+                    visits[moved], places[moved] = visit, sinks[j + sink]
+                    visit += 1
+                    moved += 1
+    return visits, places
 
 
 # Random walks of whole days, `out` being fakes × instants and `draws` uniform numbers of the same shape:
 # on running sums of the aggregate mobility (`start`, `steps`), or on the flat arrays of a user's own
-# `MobilityProfiles`.
+# `MobilityProfiles` (`visit_…`, `move_…`). `users` has the user of each fake, `period_of` the period of each
+# instant of a day.
 
 
 @njit(cache=True, nogil=True)
@@ -286,104 +313,8 @@ def walk_own(
             out[f, t] = visit_places[at]
 
 
-# Imitation. A row is one user's part of the day; its visits, and those of its model, are ranges of
-# `places`. The model's counts c_k become whole shares of the row's n visits by largest remainders of
-# n c_k / Σ c; the row's surplus then goes to its deficits by the transport above.
-
-
-@njit(cache=True, nogil=True)
-def compare_rows(
-    begins: Array, ends: Array, model_begins: Array, model_ends: Array, places: Array,
-    source_offsets: Array, sources: Array, sink_offsets: Array, sinks: Array,
-) -> None:  # fmt: skip
-    """Write what each row has too much of, and too little.
-
-    Row r visits ``places[begins[r]:ends[r]]``, in ascending order, and should visit places in proportion to
-    ``places[model_begins[r]:model_ends[r]]``. ``sources`` has columns for where the visits to a place begin,
-    the place, and how many are too many; ``sinks`` for the place and how many are missing. Both have as much
-    room as there can be rows.
-    """
-    n_sources, n_sinks = 0, 0
-    source_offsets[0], sink_offsets[0] = 0, 0
-    for r in range(begins.shape[0]):
-        own = places[begins[r] : ends[r]]
-        wanted, shares = _apportion_visits(np.sort(places[model_begins[r] : model_ends[r]]), own.shape[0])
-        at, k = 0, 0
-        while at < own.shape[0] or k < wanted.shape[0]:
-            if at == own.shape[0] or (k < wanted.shape[0] and wanted[k] < own[at]):
-                place, lacking, begin = wanted[k], shares[k], at
-                k += 1
-            else:
-                place, begin = own[at], at
-                while at < own.shape[0] and own[at] == place:
-                    at += 1
-                lacking = begin - at
-                if k < wanted.shape[0] and wanted[k] == place:
-                    lacking += shares[k]
-                    k += 1
-            if lacking < 0:
-                sources[n_sources, 0], sources[n_sources, 1] = begin, place
-                sources[n_sources, 2] = -lacking
-                n_sources += 1
-            elif lacking > 0:
-                sinks[n_sinks, 0], sinks[n_sinks, 1] = place, lacking
-                n_sinks += 1
-        source_offsets[r + 1], sink_offsets[r + 1] = n_sources, n_sinks
-
-
-@njit(cache=True, nogil=True)
-def _apportion_visits(visits: Array, total: int) -> tuple[Array, Array]:
-    """Share out a total in proportion to how often each place is visited (sorted), as `apportion_total`."""
-    visited = np.empty(visits.shape[0], np.int64)
-    counts = np.zeros(visits.shape[0], np.int64)
-    n = 0
-    for k in range(visits.shape[0]):
-        if k == 0 or visits[k] != visits[k - 1]:
-            visited[n] = visits[k]
-            n += 1
-        counts[n - 1] += 1
-    shares = np.empty(n, np.int64)
-    over = np.empty(n)
-    missing = total
-    for k in range(n):
-        exact = counts[k] * (total / visits.shape[0])
-        shares[k] = math.floor(exact)
-        over[k] = shares[k] - exact
-        missing -= shares[k]
-    order = np.argsort(over, kind="mergesort")
-    for k in range(missing):
-        shares[order[k]] += 1
-    return visited[:n], shares
-
-
-@njit(cache=True, nogil=True)
-def carry_rows(
-    source_offsets: Array, sources: Array, sink_offsets: Array, sinks: Array, costs: Array, begins: Array,
-    visits: Array, places: Array,
-) -> None:  # fmt: skip
-    """Write the visits that move, and where: the cheapest way from sources to sinks, row by row.
-
-    `costs` holds sources × sinks of one row after the other.
-    """
-    done, cell = 0, 0
-    for r in range(source_offsets.shape[0] - 1):
-        own = sources[source_offsets[r] : source_offsets[r + 1]]
-        other = sinks[sink_offsets[r] : sink_offsets[r + 1]]
-        n, m = own.shape[0], other.shape[0]
-        cost = costs[cell : cell + n * m].reshape(n, m)
-        cell += n * m
-        flow = solve_transport(own[:, 2].copy(), other[:, 1].copy(), cost)
-        for i in range(n):
-            visit = begins[r] + own[i, 0]
-            for j in range(m):
-                for _ in range(flow[i, j]):
-                    visits[done], places[done] = visit, other[j, 0]
-                    visit += 1
-                    done += 1
-
-
 # Trip ends. `xyz` are positions in metres, earth-centred, ordered by trajectory and time; `piece` numbers
-# the trips.
+# the trips, `ends` are points (indices) at which trips begin or end, and `cut` marks the points to leave out.
 
 
 @njit(cache=True, nogil=True)

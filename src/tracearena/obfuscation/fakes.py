@@ -1,4 +1,4 @@
-"""Hiding among fakes: each place is sent together with those of fake traces."""
+"""Fake traces: each place is sent together with the places of fakes."""
 
 from __future__ import annotations
 

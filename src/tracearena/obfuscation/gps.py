@@ -14,6 +14,7 @@ from tracearena.algorithms.spec import format_parameter
 from tracearena.checks import require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
 from tracearena.errors import ParameterError
+from tracearena.obfuscation.planar_laplace import PlanarLaplaceNoise
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import mark_readonly
 from tracearena.traces.geodesy import forward_rounded, metres_per_degree, round_degrees
@@ -47,7 +48,7 @@ def check_digits(digits: object) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeoInd(GpsObfuscator):
+class GeoInd(GpsObfuscator, PlanarLaplaceNoise):
     """Move each point by planar Laplace noise: ε-geo-indistinguishability of every point.
 
     The way r has the density ε² r exp(-ε r), a Gamma distribution of shape 2 and scale 1/ε; its
@@ -83,6 +84,8 @@ class GeoInd(GpsObfuscator):
     'GeoInd(expected_noise=100m, window=300s)'
     >>> GeoInd(epsilon=0.02).expected_noise_m
     100.0
+    >>> GeoInd(epsilon=0.02).noise_axis_variance() ** 0.5  # metres, east or north
+    86.60254037844386
     """
 
     name: ClassVar[str] = "GeoInd"
@@ -109,6 +112,13 @@ class GeoInd(GpsObfuscator):
     def expected_noise_m(self) -> float:
         """E[r] in metres."""
         return 2 / self.epsilon if self.epsilon is not None else float(self.expected_noise or 0)
+
+    def noise_mean(self) -> float:
+        """Return `expected_noise_m`, 2/ε in metres: of each point or, with a window, of the first of a piece.
+
+        The other points of a piece take the first one's released position, however far they have gone.
+        """
+        return self.expected_noise_m
 
     def __str__(self) -> str:
         noise, unit = ("expected_noise", "m") if self.epsilon is None else ("epsilon", "")

@@ -1,4 +1,4 @@
-"""k-anonymity of whole traces: nobody without k - 1 others who look exactly like her."""
+"""k-anonymity of whole traces: every trace occurs at least k times."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tracearena.algorithms.base import Obfuscator
 from tracearena.checks import LARGEST_COUNT, require_choice, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks
-from tracearena.obfuscation.cluster_averaging import FARTHEST_KM
 from tracearena.obfuscation.samples_2019 import rank_within_instant
+from tracearena.obfuscation.visit_moves import FARTHEST_KM
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 
 Way = Literal["move", "generalise"]

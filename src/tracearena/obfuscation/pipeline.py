@@ -25,7 +25,7 @@ _KINDS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
 
 @dataclass(frozen=True)
 class Pipeline(Obfuscator, GpsObfuscator):
-    """Apply defences one after the other, each to what the one before it releases.
+    """Apply defences one after the other, each to the release of the previous one.
 
     In names, stages are joined by ``+``. A pipeline serves the kinds of traces that all of its stages serve,
     works a few users at a time if all of its stages do, and keeps times if all of them do.
@@ -62,7 +62,9 @@ class Pipeline(Obfuscator, GpsObfuscator):
         served = tuple(kind for kind in _KINDS if all(kind in kinds_of(one) for one in stages))
         if not served:
             sorts = ", ".join(f"{one} is {WORDING[kinds_of(one)[0]].one}" for one in stages)
-            raise ParameterError(f"no traces go through all stages of the pipeline: {sorts}")
+            raise ParameterError(
+                f"the stages of the pipeline do not work on the same kind of traces: {sorts}"
+            )
         of_all = {
             "stages": tuple(stages),
             "kind": served[0],
@@ -119,7 +121,7 @@ class Pipeline(Obfuscator, GpsObfuscator):
 
 
 def place_part(defence: Defence[Any, Any]) -> Defence[Any, Any] | None:
-    """Return what a defence does to places: the stages of it that keep times; None where there are none.
+    """Return what a defence does to places: the stages of it that keep times; None if there are none.
 
     >>> from tracearena.algorithms import create
     >>> str(place_part(create("PL(1,1)+SwapTimes(1km,month)")))
@@ -137,7 +139,7 @@ def _prepare_stage_input(stage: Defence[Any, Any], released: Any) -> Any:
         return released
     if not released.is_single.all():
         left = "deleted events" if released.is_deleted.any() else "released sets of places"
-        raise DataError(f"{stage} needs one place for every event; a stage before it {left}")
+        raise DataError(f"{stage} needs one place for every event, but an earlier stage {left}")
     return Traces.like(released, released.codes)
 
 

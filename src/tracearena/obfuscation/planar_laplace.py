@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,8 +20,29 @@ from tracearena.traces.geodesy import KM_PER_DEGREE
 _EVENTS_PER_BLOCK = 2**16
 
 
+class PlanarLaplaceNoise(ABC):
+    """What is known of planar Laplace noise before a position is drawn.
+
+    The distance r between a true and a noisy position has the density ε² r e^(-εr), a Gamma distribution of
+    shape 2 and scale 1/ε; its direction is uniform. So E[r] = 2/ε and E[r²] = 6/ε². All figures are those
+    of the noise itself, before the result is rounded to a place or to the released decimals.
+    """
+
+    @abstractmethod
+    def noise_mean(self) -> float:
+        """Return the mean distance E[r] = 2/ε, in km for places and in metres for GPS points."""
+
+    def noise_variance(self) -> float:
+        """Return the variance of the distance, 2/ε², in the square of the unit of `noise_mean`."""
+        return self.noise_mean() ** 2 / 2
+
+    def noise_axis_variance(self) -> float:
+        """Return the variance along each axis, E[r²] / 2 = 3/ε², east and north alike; the mean is 0."""
+        return 0.75 * self.noise_mean() ** 2
+
+
 @dataclass(frozen=True, kw_only=True)
-class PlanarLaplace(EventObfuscator):
+class PlanarLaplace(EventObfuscator, PlanarLaplaceNoise):
     """Move each event by planar Laplace noise: l-privacy within r km ([samples] A4, Andrés et al. 2013).
 
     The radius has density ε² ρ e^(-ερ) with ε = l / r per km (mean 2 / ε), the angle is uniform. The
@@ -35,6 +57,12 @@ class PlanarLaplace(EventObfuscator):
         Radius in km, greater than 0, at most around the earth.
     legacy_2019
         Use the draws of the organisers' program.
+
+    Examples
+    --------
+    >>> defence = PlanarLaplace(l=4, r=1)
+    >>> defence.noise_mean(), defence.noise_axis_variance()
+    (0.5, 0.1875)
     """
 
     name: ClassVar[str] = "PL"
@@ -54,6 +82,10 @@ class PlanarLaplace(EventObfuscator):
     def epsilon(self) -> float:
         """Privacy per km, l / r."""
         return self.l / self.r
+
+    def noise_mean(self) -> float:
+        """Return the mean distance between a place's point and the noisy position, 2/ε in km."""
+        return 2 / self.epsilon
 
     def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
         if self.legacy_2019:

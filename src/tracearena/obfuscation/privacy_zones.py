@@ -1,4 +1,4 @@
-"""Privacy zones: what is near home, and wherever else somebody stops often, is left out."""
+"""Privacy zones: points near homes and other frequent stops are left out."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _USERS_PER_BLOCK = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Zones(GpsObfuscator):
-    """Leave out all points within `radius` of a spot near each place where a user stops often.
+    """Delete all points within `radius` of a random spot near each frequent stop of the user.
 
     Places are learned from the user's own points (`find_frequent_places`): stays of 20 minutes, and ends of
     recordings. The spot is not the place: it lies anywhere within `shift` of it, so an attacker who finds the
@@ -197,7 +197,7 @@ def _list_grid_points(latitude: float, longitude: float, shift_m: float) -> tupl
 
 @dataclass(frozen=True, kw_only=True)
 class TrimEnds(GpsObfuscator):
-    """Cut off what lies within `distance` of the begin and of the end of every trip.
+    """Delete the points within `distance` of the start and of the end of every trip.
 
     A trip is a trajectory, or a part of it between stays or silences of 20 minutes. Its first points are
     left out until one is farther than `distance` from the first, and its last points likewise; stays

@@ -22,7 +22,7 @@ from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 
 @dataclass(frozen=True, kw_only=True)
 class NoObfuscation(Obfuscator):
-    """Release every event as it is ([samples] A1)."""
+    """Release every event unchanged ([samples] A1)."""
 
     name: ClassVar[str] = "No"
     by_user: ClassVar[bool] = True
@@ -86,7 +86,7 @@ class MRLH(EventObfuscator):
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizedResponse(EventObfuscator):
-    """Keep a place with probability e^ε / (m - 1 + e^ε), else answer any other ([samples] A3).
+    """Keep a place with probability e^ε / (m - 1 + e^ε), else report any other ([samples] A3).
 
     Each event is ε-differentially private on its own; a trace of t events is tε.
 
@@ -107,13 +107,21 @@ class RandomizedResponse(EventObfuscator):
         require_number("epsilon", self.epsilon, at_least=0, at_most=1e6)
         require_switch("legacy_2019", self.legacy_2019)
 
+    def keep_probability(self, n_places: int) -> float:
+        """Return the probability that an event keeps its place, e^ε / (m - 1 + e^ε) with m places.
+
+        >>> round(RandomizedResponse(epsilon=2).keep_probability(3), 3)
+        0.787
+        """
+        # Written with exp(-ε), so that a large ε does not overflow.
+        return 1 / ((n_places - 1) * math.exp(-self.epsilon) + 1)
+
     def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:
         # With u uniform: u < keep answers the truth; beyond it every other place owns a stretch of
-        # equal length. Written with exp(-ε) so that a large ε does not overflow; the stretches are
-        # looked at only where they are longer than the rounding of `keep`.
+        # equal length. The stretches are looked at only where they are longer than the rounding of `keep`.
         others = len(part.places) - 1
+        keep = self.keep_probability(len(part.places))
         weight = math.exp(-self.epsilon)
-        keep = 1 / (others * weight + 1)
         each = weight / (others * weight + 1)
         u = draw_event_uniforms(seed, part.n_events, legacy_2019=self.legacy_2019, first=first)
         codes = part.place_index.astype(np.int64)
@@ -199,7 +207,7 @@ def draw_event_uniforms(
     if not legacy_2019:
         return uniforms(seed_sequence(seed), count, columns, first=first)
     if first:
-        raise ParameterError("the draws of 2019 come one after the other: they need all users at once")
+        raise ParameterError("the random draws of 2019 depend on each other: they need all users at once")
     numbers = legacy_generator(seed).random_sample((count, columns))
     return numbers[:, 0] if columns == 1 else numbers
 

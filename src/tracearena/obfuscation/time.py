@@ -1,4 +1,4 @@
-"""Defences of time: when people were somewhere, swapped, rounded, thinned or shuffled.
+"""Defences that change times: swapping, rounding, thinning and shuffling.
 
 Places are not all that tells people apart: the hours at which somebody comes, and the time since the last
 visit, are a fingerprint that every defence of places leaves. These defences change times and keep places.
@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, overload
 import numpy as np
 
 from tracearena.algorithms.base import GpsObfuscator, Kind, Obfuscator, setting
-from tracearena.algorithms.spec import Quantity, format_parameter, parse
+from tracearena.algorithms.spec import Quantity, format_quantity, parse
 from tracearena.checks import LARGEST_COUNT, require_choice, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, seed_sequence, uniforms
 from tracearena.errors import ParameterError
@@ -114,7 +114,7 @@ class TimeDefence(Obfuscator, GpsObfuscator):
 
 @dataclass(frozen=True, kw_only=True)
 class SwapTimes(TimeDefence):
-    """Permute dates and times of day among all events of a cell and a period.
+    """Permute the dates and times of day of all events in the same cell and period.
 
     All permutations are equally likely. How many events there are in a cell at an hour stays exact; who
     was there at that hour does not.
@@ -150,7 +150,7 @@ class SwapTimes(TimeDefence):
         require_choice("period", self.period, _PERIODS)
 
     def __str__(self) -> str:
-        return f"{self.name}({_format_length(self.cell)},{self.period})"
+        return f"{self.name}({format_quantity(self.cell, 'm')},{self.period})"
 
     def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return each row at the time of another of its cell and period."""
@@ -189,7 +189,7 @@ class SwapHours(TimeDefence):
         require_number("cell", self.cell, at_least=_SMALLEST_CELL_M, at_most=_LARGEST_CELL_M)
 
     def __str__(self) -> str:
-        return f"{self.name}({_format_length(self.cell)})"
+        return f"{self.name}({format_quantity(self.cell, 'm')})"
 
     def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return each row on its day, at the time of day of another of its cell."""
@@ -233,7 +233,7 @@ class RoundTime(TimeDefence):
             object.__setattr__(self, "unit", _parse_day_divisor("unit", self.unit, *_SPANS))
 
     def __str__(self) -> str:
-        return f"{self.name}({self.unit if self.unit in _SPANS else _format_duration(self.unit_s)})"
+        return f"{self.name}({self.unit if self.unit in _SPANS else format_quantity(self.unit_s, 's')})"
 
     @property
     def unit_s(self) -> int:
@@ -248,7 +248,7 @@ class RoundTime(TimeDefence):
 
 @dataclass(frozen=True, kw_only=True)
 class PerDay(TimeDefence):
-    """Keep a number of events per person and local day, drawn at random; all where there are fewer.
+    """Keep a random sample of this many events per person and local day.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ class Resample(TimeDefence):
         object.__setattr__(self, "interval", _parse_day_divisor("interval", self.interval))
 
     def __str__(self) -> str:
-        return f"{self.name}({_format_duration(int(self.interval))})"
+        return f"{self.name}({format_quantity(self.interval, 's')})"
 
     def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
         """Return the first row of each interval, at its beginning; nothing is drawn."""
@@ -432,14 +432,3 @@ def _parse_day_divisor(name: str, value: Any, *words: str) -> float:
     if not is_number or not 1 <= value <= DAY_S or value != int(value) or DAY_S % int(value):
         raise ParameterError.of(name, value, allowed)
     return float(value)
-
-
-def _format_duration(seconds: int) -> str:
-    for unit, length in (("h", 3600), ("min", 60)):
-        if seconds % length == 0:
-            return f"{seconds // length}{unit}"
-    return f"{seconds}s"
-
-
-def _format_length(metres: float) -> str:
-    return f"{format_parameter(metres / 1000)}km" if metres % 1000 == 0 else f"{format_parameter(metres)}m"

@@ -116,7 +116,7 @@ class WallClock(ABC, Generic[T]):
 
 
 class EventClock(WallClock[ObfuscatedTraces]):
-    """The local time of events: to the second where it is known, else the beginning of the instant."""
+    """The local time of events: to the second if it is known, else the beginning of the instant."""
 
     def __init__(self, traces: ObfuscatedTraces) -> None:
         self.traces = traces

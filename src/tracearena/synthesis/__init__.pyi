@@ -1,6 +1,7 @@
-from . import ppmtf, sglt
+from . import ppmtf, private, sglt
 from .baselines import SGD, Training, Uniform
 from .ppmtf.model import PPMTF
+from .private.roles import PrivateRoles
 from .sglt.synthesizer import SGLT
 
-__all__ = ["PPMTF", "SGD", "SGLT", "Training", "Uniform", "ppmtf", "sglt"]
+__all__ = ["PPMTF", "SGD", "SGLT", "PrivateRoles", "Training", "Uniform", "ppmtf", "private", "sglt"]

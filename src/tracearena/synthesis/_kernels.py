@@ -19,7 +19,9 @@ def draw_chain_walks(  # type: ignore[no-untyped-def]
 
     `rows` are the sorted keys slot * places + place that were ever left; row ``r`` leads to
     ``targets[offsets[r]:offsets[r + 1]]`` with running counts `cumulative`. A place that was never
-    left leads anywhere. ``copied[u, t]`` is a place to copy, -1 to draw.
+    left leads anywhere. ``copied[u, t]`` is a place to copy, -1 to draw. `first_cumulative` are running
+    counts of the first place of a day, `slot_of` is the slot of each instant of a day, and `uniforms` has the
+    shape of `out`.
     """
     users, days, length = out.shape
     for u in range(users):
@@ -116,7 +118,10 @@ def draw_bridges(
     offsets: Ints, targets: Index, chances: Floats, steps: int, first: int, ends: int, starts: Index,
     end: Index, uniforms: Floats, out: Index,
 ) -> None:  # fmt: skip
-    """Draw the places between ``starts[k]`` and place ``first + end[k]``, `steps` − 1 of them each."""
+    """Draw the places between ``starts[k]`` and place ``first + end[k]``, `steps` − 1 of them each.
+
+    `uniforms` and `out` are bridges × (steps − 1).
+    """
     to_end = compute_reach(offsets, targets, chances, steps, first, ends)
     for k in range(len(starts)):
         i = starts[k]

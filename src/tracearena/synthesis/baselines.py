@@ -18,7 +18,7 @@ from tracearena.traces import Clock, Places, Traces
 
 @dataclass(kw_only=True)
 class Uniform(Synthesizer):
-    """Every place of every trace is drawn independently and uniformly.
+    """Draw every place independently from the uniform distribution.
 
     References
     ----------
@@ -52,7 +52,7 @@ class Uniform(Synthesizer):
 
 @dataclass(kw_only=True)
 class Training(Synthesizer):
-    """The training traces as they are: the best utility there is, and no privacy.
+    """Return the training traces unchanged: the best possible utility, and no privacy.
 
     References
     ----------
@@ -105,7 +105,7 @@ def build_day_traces(
     """Turn users × days × instants of a day into traces whose days are numbers, not dates."""
     users, days, length = table.shape
     if length != clock.instants_per_day:
-        raise DataError(f"{length} instants a day where the clock has {clock.instants_per_day}")
+        raise DataError(f"{length} instants per day, but the clock has {clock.instants_per_day}")
     dense = table.reshape(users, days * length)
     return Traces.from_dense(dense, places, replace(clock, first_day=None), user_ids=user_ids)
 
@@ -117,7 +117,7 @@ _USERS_PER_BLOCK = 1024
 
 @dataclass(kw_only=True)
 class SGD(Synthesizer):
-    """Synthetic data generator: a transition matrix for each slot, common to all users.
+    """Synthetic data generator: one transition matrix per slot, shared by all users.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class SGD(Synthesizer):
     Notes
     -----
     The first place is drawn from the training events at a day's first instant, as the paper says
-    (the authors' program takes the whole first slot); where there is none, from all events. A place
+    (the authors' program takes the whole first slot); if there is none, from all events. A place
     that is never left in a slot leads to every place with the same probability.
 
     Examples

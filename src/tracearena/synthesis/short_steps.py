@@ -183,8 +183,8 @@ class _LongSteps:
         start, place, n = departures(traces), traces.place_index.astype(np.int64), len(traces.places)
         if not len(start):
             raise DataError(
-                "no event is followed by one at the next instant: there is no step to learn from "
-                "(a longer interval makes some)"
+                "no two events are at consecutive instants, so there are no steps to "
+                "learn from; use a longer interval"
             )
         keys, counts = np.unique(place[start + 1] * n + place[start], return_counts=True)
         end, begin = np.divmod(keys, n)

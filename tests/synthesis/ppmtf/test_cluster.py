@@ -181,7 +181,7 @@ def test_files_that_workers_read_train_the_same_model(people, folder, cluster, t
 
 def test_files_without_their_cluster_are_refused(people, folder, cluster):
     parts = PartitionedTraces(folder, people.places, cluster)
-    with pytest.raises(ParameterError, match="trained in their cluster"):
+    with pytest.raises(ParameterError, match="trained on their cluster"):
         PPMTF(**ALL_ZEROS).fit(parts, seed=7)
 
 
@@ -197,7 +197,7 @@ def test_files_that_do_not_follow_each_other_are_refused(people, cluster, tmp_pa
 
     assert "0.parquet: has 1,000 users, which is no multiple of 1,024" in refused((0, 1_000), (1_000, 1_100))
     assert "1.parquet: begins with user 501, after user 1024" in refused((0, 1_024), (500, 900))
-    assert "holds no .parquet files" in refused()
+    assert "has no .parquet files" in refused()
 
 
 def test_a_broken_file_is_named_by_who_reads_it(people, cluster, tmp_path):
@@ -211,12 +211,12 @@ def test_a_file_that_a_worker_does_not_find_is_named(people, cluster, tmp_path):
     io.write(people.take_users(slice(0, 1_024)), tmp_path / "0.parquet")
     parts = PartitionedTraces(tmp_path, people.places, cluster)
     (tmp_path / "0.parquet").unlink()
-    with pytest.raises(FileError, match=r"0\.parquet: is not where a worker looks"), use(cluster=cluster):
+    with pytest.raises(FileError, match=r"0\.parquet: cannot be found by a worker"), use(cluster=cluster):
         PPMTF(**ALL_ZEROS).fit(parts, seed=7)
 
 
 def test_files_with_numbers_for_times_are_refused(make_walks, cluster, tmp_path):
     walks = make_walks(20, 2)
     checkins.write_partitions(walks, tmp_path / "walks")
-    with pytest.raises(FileError, match=r"part-00000\.parquet: has numbers for times"):
+    with pytest.raises(FileError, match=r"part-00000\.parquet: has numbers as times"):
         PartitionedTraces(tmp_path / "walks", walks.places, cluster)

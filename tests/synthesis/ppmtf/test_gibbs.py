@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tracearena.engine import stream, use
 from tracearena.mobility import SparseTensor
@@ -73,7 +74,7 @@ def test_statistics_give_the_conditionals_of_a_slow_dense_sampler(mode):
         rows = [(products[seen[n] > 0], value[n][seen[n] > 0]) for n in range(5)]
     elif mode == "places":
         drawn, handed = step_users(cells, b, cd, alpha, prior, np.random.default_rng(3))
-        gram, weighted = handed.places.gram, handed.places.weighted
+        gram, weighted = handed.place_statistics.gram, handed.place_statistics.weighted
         products = np.einsum("nk,tk->ntk", drawn, cd)
         rows = [(products[seen[:, i] > 0], value[:, i][seen[:, i] > 0]) for i in range(6)]
     else:
@@ -137,6 +138,24 @@ def test_wishart_means_follow_the_scatter(scatter):
     expected = 43 * np.linalg.inv(inverse)
     assert np.allclose(np.mean([g.precision for g in drawn], axis=0), expected, atol=0.04 * expected.max())
     assert np.allclose(np.mean([g.mean for g in drawn], axis=0), 40 * centre / 42, atol=0.02)
+
+
+@pytest.mark.parametrize("n_rows", [0, 4])
+def test_a_precision_has_the_degrees_of_freedom_of_prior_and_rows(n_rows):
+    """If Λ ~ Wishart(V, ν), then vᵀΛv / vᵀVv has a chi-square distribution with ν degrees of freedom."""
+    rng = np.random.default_rng(4)
+    rows = rng.normal(1.5, 0.5, size=(n_rows, 3))
+    prior = Hyperprior(0.0, 2.0, 3, 1.0, "centred")
+    moments = Moments.of(rows) if n_rows else Moments.of(np.empty((0, 3)))
+    centre = rows.mean(axis=0) if n_rows else np.zeros(3)
+    inverse = np.eye(3) + (rows - centre).T @ (rows - centre)
+    inverse += 2 * n_rows / (2 + n_rows) * np.outer(centre, centre)
+    v = np.array([1.0, -2.0, 0.5])
+    drawn = np.array([v @ prior.draw(moments, rng).precision @ v for _ in range(3_000)])
+    drawn /= v @ np.linalg.inv(inverse) @ v
+    assert stats.kstest(drawn, stats.chi2(3 + n_rows).cdf).pvalue > 0.001
+    for wrong in (2 + n_rows, 4 + n_rows):
+        assert stats.kstest(drawn, stats.chi2(wrong).cdf).pvalue < 1e-6
 
 
 @pytest.mark.slow

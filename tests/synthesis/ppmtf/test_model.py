@@ -14,7 +14,7 @@ from tracearena.engine import use
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.gibbs import Factors
-from tracearena.traces import Traces
+from tracearena.traces import Places, Traces
 
 SMALL = {"factors": 3, "alpha": 20, "iterations": 12, "zero_transitions": 20, "zero_visits": 20}
 
@@ -75,9 +75,7 @@ def test_a_model_comes_back_from_its_file(trained, tmp_path):
     assert same(again.transition_factors_, trained.transition_factors_)
     assert again.synthesize(2, seed=4) == trained.synthesize(2, seed=4)
     assert again.error_ == trained.error_
-    for mine, theirs in zip(
-        again.transition_factors_.priors, trained.transition_factors_.priors, strict=True
-    ):
+    for mine, theirs in zip(again.transition_factors_.psi, trained.transition_factors_.psi, strict=True):
         assert np.array_equal(mine.precision, theirs.precision)
 
 
@@ -109,7 +107,7 @@ def test_a_checkpoint_of_other_data_parameters_or_seed_is_refused(checkins, make
         PPMTF(**SMALL | {"alpha": 21}).fit(checkins, checkpoint=path)
     with pytest.raises(ParameterError, match="another seed"):
         PPMTF(**SMALL).fit(checkins, seed=8, checkpoint=path)
-    with pytest.raises(ParameterError, match="12 iterations already"):
+    with pytest.raises(ParameterError, match="already has 12 iterations"):
         PPMTF(**SMALL | {"iterations": 6}).fit(checkins, checkpoint=path)
 
 
@@ -119,7 +117,7 @@ def test_factors_apart_share_nothing(checkins):
     assert model.transition_factors_.slots.shape == (0, 3)
     assert model.visit_factors_.next_places.shape == (0, 3)
     assert model.synthesize(seed=1).is_complete
-    with pytest.raises(ParameterError, match="two sets"):
+    with pytest.raises(ParameterError, match="there are two"):
         model.export_parameters("nowhere")
 
 
@@ -154,7 +152,7 @@ def test_a_small_file_cannot_unpack_to_a_large_model(tmp_path):
     path = tmp_path / "model.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("header.npy", b"0" * 10_000_000)
-    with pytest.raises(FileError, match="unpacks to more"):
+    with pytest.raises(FileError, match="too large, unpacked"):
         PPMTF.load(path)
 
 
@@ -171,6 +169,8 @@ def test_a_small_file_cannot_unpack_to_a_large_model(tmp_path):
         ("nu0", 3),
         ("smallest", 0.0),
         ("scatter", "round"),
+        ("transition_zeros", 0.5),
+        ("visit_zeros", 0.5),
     ],
 )
 def test_parameters_without_meaning_are_refused(name, value):
@@ -200,6 +200,11 @@ def test_log_likelihoods_need_whole_days_of_known_users(trained, checkins):
     strangers = trained.synthesize(seed=1).with_user_ids(np.arange(100, 131))
     with pytest.raises(DataError, match="user 100 is not one"):
         trained.log_likelihoods(strangers)
+    elsewhere = Traces.from_dense(
+        [[0] * 24], Places([0.0], [0.0]), checkins.clock, user_ids=checkins.user_ids[:1]
+    )
+    with pytest.raises(DataError, match=f"1 places, but the model has {len(checkins.places)}"):
+        trained.log_likelihoods(elsewhere)
 
 
 @pytest.mark.slow

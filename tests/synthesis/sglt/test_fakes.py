@@ -190,7 +190,9 @@ def test_fakes_of_many_days_follow_them_in_turn(make_walks):
 
 def test_periods_have_their_own_mobility(make_walks):
     model = SGLT(classes=4, periods=2, privacy_tests=False).fit(make_walks(users=10), seed=1)
-    assert model.mobility_.moves.shape == (3, 64, 64)
+    in_period_1, in_period_2, across = model.mobility_.moves
+    assert np.allclose([in_period_1.sum(axis=1), in_period_2.sum(axis=1), across.sum(axis=1)], 1)
+    assert not np.allclose(in_period_1, in_period_2)
     assert model.synthesize(seed=1).is_complete
 
 

@@ -5,6 +5,24 @@ user. Most pairs of a trace and a verifier are decided by bounds whose matrix pr
 bound leaves room for what float32 rounds away. What bounds leave open is computed in float64.
 """
 
+# Arrays that several kernels share (`TraceSteps` in `deniability` makes those of the traces):
+#
+#   traces, user           rows of places, or numbers of traces; the user for whom each was made
+#   verifiers, owner       users for whom traces are tested; own user of each trace
+#   first, first_slot      first place of each trace, and the slot of the first instant of a day
+#   offsets, place, target, slot, scale
+#                          the moves of trace r are offsets[r]:offsets[r + 1] of the other four
+#   stay_offsets, stays    the stays of each trace, as slot · places + place
+#   edges, least           borders of the bucket of each trace; a lower limit of the scaled likelihood
+#   A, A2                  feature vectors of users or verifiers, one row each; `aB` is a · b of every place
+#   row, back              max(R̂, φ) of the moves that leave a place, and of those that return to it
+#   sizes                  Σ_j |c_jk| of each factor, to bound what float32 rounds away
+#   low, high              bounds of sums of rows, or of log-likelihoods
+#   inverse_sum, inverse_sums, most, fewest
+#                          one over the sum of a row, of all rows, and bounds of it from above and below
+#   visits                 V of one slot; `start` is π of the first place, normalised
+#   counts                 verifiers counted for each trace, the result
+
 from __future__ import annotations
 
 import math
@@ -94,7 +112,10 @@ def bound_log_likelihoods(
 
 # Bounds of moves, for all verifiers (lanes) of a block at a time. The moves of trace r are
 # offsets[r]:offsets[r + 1] of place, target, slot and scale. The likelihood of a trace is at most
-# π(first) Π scale · max(R̂, φ) / Σ, what its moves propose, and falls where a proposal may be refused.
+# π(first) Π scale · max(R̂, φ) / Σ, what its moves propose, and falls where a proposal may be refused. AT, B
+# and C are in float32; `found` is the number of possible traces of each verifier, listed in her row of `kept`
+# with their products in `products`. X has a row b · c · scale for each move; X · AT is `proposed`, moves by
+# verifiers.
 
 UNIT = 2.0**-24
 _ABOVE = 1.0 + 8 * UNIT
@@ -236,7 +257,8 @@ def weigh_moves(
 
 
 # Bounds of stays: 1 - Σ_j min(Q*(i, j), π_j Q*(j, i) / π_i), from above or below (`side`). `wanted` and
-# `out` are slots × places; `beta` and `gamma` are the lengths of the rows of B and C, which bound products.
+# `out` are slots × places; `beta` and `gamma` are the lengths of the rows of B and C, which bound products:
+# `error` · `others` is how far `values` may be off.
 
 UPPER, LOWER = 1.0, -1.0
 
@@ -451,7 +473,8 @@ def _keep_possible(
 
 
 # The exact test: every distinct step (place left, slot, target) once per verifier, in float64; trace r is in
-# bucket floor(-log-likelihood / η).
+# bucket floor(-log-likelihood / η). The steps that leave place i are offsets[i]:offsets[i + 1] of `slot` and
+# `target`, steps[r] are those of trace r by number, and `scaled` is `back` over the sums of the rows.
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})

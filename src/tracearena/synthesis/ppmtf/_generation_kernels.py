@@ -8,6 +8,22 @@ There is one walk for all places, and one for people who do only what was seen: 
 of the places that were seen after a place instead of all.
 """
 
+# Arrays that several kernels share:
+#
+#   slot_of, instant_of    slot of each instant of a day; instant that each step of a walk leads to
+#   homes, home_weight     home of each user, -1 for none; how much it adds to π in each slot, as a multiple
+#                          of the sum of π
+#   at_home                what home adds to π of the present user in each slot
+#   seen_offsets, seen_targets (or offsets, targets; offsets, next_places)
+#                          places seen after place i: seen_targets[seen_offsets[i]:seen_offsets[i + 1]],
+#                          ascending; without offsets every place counts as seen
+#   visit_seen             slots × places: which visits were seen; all of them if it is empty
+#   uniforms               users × days × steps × 2: one number proposes, the other accepts
+#   visits, tiles          π of the present user and slot, not normalised, and its sums by tiles
+#   row, weights           max(R̂, φ) of the place left, and a · b that it is made of; b, c are single rows
+#   everything             all places, the next places where no offsets are given
+#   out                    users × days × instants of places, or traces × instants of likelihoods
+
 from __future__ import annotations
 
 import math

@@ -21,7 +21,10 @@ Flags = NDArray[np.bool_]
 
 
 # Cells. A cell of a user is the number place · width + target; the positive ones of user u are
-# positive[positive_offsets[u]:positive_offsets[u + 1]], ascending.
+# positive[positive_offsets[u]:positive_offsets[u + 1]], ascending. `n_cells` is how many cells a user has,
+# and `uniforms` (users × wanted) are the numbers that choose among those that are not positive; `table` is a
+# hash table of ranks, -1 where it is free. A cell in parts is a user, a place, and a target (next place or
+# slot). A pair is two of these, sorted by the third, its `key`, for the sums below.
 
 
 @njit(cache=True, nogil=True)
@@ -112,6 +115,15 @@ def sort_pairs(
 
 # Gibbs sampling ([ppmtf] section 3.3). For each row of a matrix: G = Σ x xᵀ and h = Σ r x over its cells,
 # x the elementwise product of the two other rows and r the count; the row is drawn from its conditional.
+#
+#   left, right        the two other matrices, rows × z
+#   left_index, right_index
+#                      their rows that make the x of each cell, the cells of one row of the matrix together
+#   offsets            the cells of row g are offsets[g]:offsets[g + 1]
+#   group, value       row of the matrix to which each cell belongs, and its count r
+#   G, h               rows × z × z and rows × z, the two sums
+#   precision, shift   Λ of Ψ, and Λ μ
+#   noise              standard normal numbers, rows × z
 
 
 @njit(cache=True, nogil=True)
@@ -160,10 +172,14 @@ def add_weighted_products(
 def draw_rows(
     G: Floats, h: Floats, alpha: float, precision: Floats, shift: Floats, noise: Floats, out: Floats
 ) -> float:
-    """Draw each row from Normal(P⁻¹ m, P⁻¹), P = precision + alpha G, m = shift + alpha h.
+    """Draw each row from Normal(P⁻¹ b, P⁻¹), P = precision + alpha G, b = shift + alpha h.
 
-    With P = L Lᵀ and standard normal noise ε the row is L⁻ᵀ (L⁻¹ m + ε). Returns the sum over
-    rows of xᵀ G x − 2 xᵀ h, the squared residuals but for the constant Σ r².
+    With P = L Lᵀ and standard normal noise ε the row is L⁻ᵀ (L⁻¹ b + ε). Returns the sum over
+    rows of xᵀ G x − 2 xᵀ h, the squared residuals up to the constant Σ r².
+
+    G[n], h[n]          Σ v vᵀ and Σ r v of row n
+    precision, shift    Λ and Λ μ
+    noise[n], out[n]    ε and the row that is drawn
     """
     z = G.shape[1]
     L = np.empty((z, z))
@@ -196,8 +212,9 @@ def draw_rows(
     return residual
 
 
-# Rows of reconstructed counts max(R̂, φ), φ being `smallest`. Names that end in T are transposed matrices.
-# Sums go by tiles of 32 values, so that drawing an index skips whole tiles.
+# Rows of reconstructed counts max(R̂, φ), φ being `smallest`. Names that end in T are transposed matrices,
+# a, b and c single rows of A, B and C; `coefficients` is the product of two of them. X is scratch, rows × z.
+# Sums go by tiles of 32 values, so that drawing an index skips whole tiles: `tiles` are the sums of `values`.
 
 TILE = 32
 _AT_ONCE = 262_144  # elements of a product: below the size at which BLAS starts threads

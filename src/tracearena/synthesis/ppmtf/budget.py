@@ -19,7 +19,7 @@ _VALUES_PER_PIECE = 2**21
 
 @dataclass(frozen=True)
 class PrivacyBudget(Result):
-    """What the trained parameters may tell about a user, if they were published.
+    """Differential privacy of the trained parameters, if they were published.
 
     Both ε are very large for any useful α: they are no protection by themselves. The synthetic
     traces are what is published, and the parameters are to be kept secret.
@@ -63,7 +63,7 @@ def privacy_budget(model: PPMTF, kappa: float | None = None) -> PrivacyBudget:
     45.6
     """
     if model.zeros == "all":
-        raise ParameterError("ε is known for zeros='sampled' only: with all zeros no proof holds")
+        raise ParameterError("ε is only known for zeros='sampled'; there is no proof for all zeros")
     used = measure_kappa(model) if kappa is None else kappa
     require_number("kappa", used, at_least=0)
     total = 0.0

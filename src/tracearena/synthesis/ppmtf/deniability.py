@@ -1,4 +1,4 @@
-"""Plausible deniability: could this synthetic trace have come from other people as well?"""
+"""Plausible deniability: the number of people who could have produced a synthetic trace."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ROOM = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Deniability(Result):
-    """How many people each synthetic trace could have come from.
+    """Number of people who could have produced each synthetic trace.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Deniability(Result):
     def pass_rate_at(self, k: int) -> float:
         """Return the share that passes with another k, which an early stop does not tell beyond k."""
         if self.early_stop and k > self.k:
-            raise ParameterError(f"scanning stopped at k = {self.k}: nothing is known of k = {k}")
+            raise ParameterError(f"the scan stopped at k = {self.k}, so nothing is known about k = {k}")
         return float((self.k_prime >= k).mean()) if len(self.k_prime) else 0.0
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Several chains from different starts: do they agree on what the model says?"""
+"""Convergence diagnostics: agreement of several chains from different starts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ChainReport(Result):
 def run_chains(
     model: PPMTF, traces: Traces, *, chains: int = 4, watched: int = WATCHED, seed: SeedLike = None
 ) -> ChainReport:
-    """Train several times from different starts on the very same cells, and watch what the model says.
+    """Train several times from different starts on the same cells, and record predictions of the model.
 
     Parameters
     ----------

@@ -24,12 +24,13 @@ from tracearena.engine.blocks import Node, join_sums
 from tracearena.engine.cluster import split_evenly, worker_context, worker_threads
 from tracearena.errors import FileError
 from tracearena.synthesis.ppmtf.gibbs import (
+    DrawnPlaces,
     Iteration,
     IterationResult,
     LocalUsers,
-    Moments,
     RowStatistics,
     UserStep,
+    run_iteration,
 )
 from tracearena.synthesis.ppmtf.tensors import CellArrangement
 from tracearena.synthesis.ppmtf.training import USERS_PER_DIGEST, TrainingFrame
@@ -38,8 +39,6 @@ from tracearena.traces import Places, Traces
 Matrix = NDArray[np.float64]
 State = tuple[IterationResult | None, Iteration]
 """What an iteration has drawn, and the one that begins from it."""
-DrawnPlaces = tuple[Matrix, Moments, float]
-"""B, the moments of A, and the squared error."""
 MAX_CHAIN = 10
 """Iterations that are submitted at once, each from the results of the one before. The next begins from here,
 so that a worker that dies costs this many iterations at most."""
@@ -90,39 +89,54 @@ class RemoteUsers:
         each = cluster.gather([cluster.submit(_read_weights, held) for held in self._held])
         self.weight = sum(weight for weights in each for weight in weights)
 
-    def run(self, iteration: Iteration) -> tuple[Iteration, IterationResult]:
-        """Draw A, B, C and D.
-
-        The token of the rows of A is the iteration, from which they can be drawn again.
-        """
+    def run(self, iteration: Iteration) -> IterationResult:
+        """Run an iteration; those after it are submitted along with it."""
         if not self._results:
             self._results.extend(self._submit_iterations(iteration))
-        [(drawn, _)] = self.cluster.gather([self._results.popleft()])
-        return iteration, drawn
+        result: IterationResult
+        [(result, _)] = self.cluster.gather([self._results.popleft()])
+        return result
 
     def _submit_iterations(self, iteration: Iteration) -> Iterator[Any]:
         """Submit the tasks of the next iterations; yield the result of each.
 
         The last is one after which training saves its state, so that the rows of A are at hand.
         """
-        cluster = self.cluster
-        self._homes = _assign_workers(self._homes, cluster.workers)
-        shares, first = list(zip(self._held, self._homes, strict=True)), self._homes[0]
+        self._homes = _assign_workers(self._homes, self.cluster.workers)
         last = min(self.iterations, iteration.number - iteration.number % MAX_CHAIN + MAX_CHAIN)
-        state = cluster.keep((None, iteration))
+        state = self.cluster.keep((None, iteration))
         for _ in range(iteration.number, last):
-            users = [cluster.submit(_draw_users, held, state, worker=home) for held, home in shares]
-            places = cluster.submit(_draw_places, state, *cluster.join_sums(users), worker=first)
-            sums = [cluster.submit(_sum_targets, held, state, places, worker=home) for held, home in shares]
-            state = cluster.submit(_draw_targets, state, places, *cluster.join_sums(sums), worker=first)
+            state = run_iteration(self, state)
             yield state
 
-    def collected(self, rows: Iteration) -> Matrix:
+    def draw_users(self, begun: Any) -> list[Any]:
+        """Submit the draws of A, one for each worker's blocks."""
+        return [
+            self.cluster.submit(_draw_users, held, begun, worker=home)
+            for held, home in zip(self._held, self._homes, strict=True)
+        ]
+
+    def draw_places(self, begun: Any, users: list[Any]) -> Any:
+        """Submit the draw of B."""
+        sums = self.cluster.join_sums(users)
+        return self.cluster.submit(_draw_places, begun, *sums, worker=self._homes[0])
+
+    def draw_targets(self, begun: Any, users: list[Any], places: Any) -> Any:
+        """Submit the draws of C and D; the result also begins the next iteration."""
+        sums = self.cluster.join_sums(
+            [
+                self.cluster.submit(_sum_targets, held, begun, places, worker=home)
+                for held, home in zip(self._held, self._homes, strict=True)
+            ]
+        )
+        return self.cluster.submit(_draw_targets, begun, places, *sums, worker=self._homes[0])
+
+    def collected(self, iteration: Iteration) -> Matrix:
         """Bring the rows of A here, those of one worker after the other."""
         # Workers would end the iterations that were submitted ahead before they send rows.
         self._results.clear()
-        matrix = np.empty((self.n_users, rows.places.shape[1]))
-        first, kept = 0, self.cluster.keep(rows)
+        matrix = np.empty((self.n_users, iteration.places.shape[1]))
+        first, kept = 0, self.cluster.keep(iteration)
         asked = [
             self.cluster.submit(_read_rows, held, kept, worker=home)
             for held, home in zip(self._held, self._homes, strict=True)
@@ -168,33 +182,29 @@ def _read_weights(held: LocalUsers) -> list[float]:
 def _draw_users(held: LocalUsers, state: State) -> list[Node[UserStep]]:
     # `held` keeps the rows of A, so that `_sum_targets` need not draw them again.
     with worker_context(worker_threads()):
-        _, sums = held.draw_users(state[1])
-        return sums.nodes
+        return held.draw_users(state[1]).sums.nodes
 
 
 def _draw_places(state: State, *sums: list[Node[UserStep]]) -> DrawnPlaces:
     with worker_context():
-        total = join_sums(sums).total()
-        return state[1].draw_places(total.places), total.moments, total.squared_error
+        return state[1].draw_places(join_sums(sums).total())
 
 
 def _sum_targets(held: LocalUsers, state: State, drawn: DrawnPlaces) -> list[Node[RowStatistics]]:
     with worker_context(worker_threads()):
-        return held.sum_targets(held.rows(state[1]), drawn[0]).nodes
+        return held.sum_targets(held.collected(state[1]), drawn.places).nodes
 
 
 def _draw_targets(state: State, drawn: DrawnPlaces, *sums: list[Node[RowStatistics]]) -> State:
     with worker_context():
         _, iteration = state
-        places, moments, error = drawn
-        targets = iteration.draw_targets(join_sums(sums).total())
-        result = IterationResult(places, *targets, moments, error)
+        result = iteration.finish(drawn, join_sums(sums).total())
         return result, iteration.begin_next(result)
 
 
 def _read_rows(held: LocalUsers, iteration: Iteration) -> Matrix:
     with worker_context(worker_threads()):
-        return held.rows(iteration)
+        return held.collected(iteration)
 
 
 @dataclass(frozen=True)
@@ -210,7 +220,7 @@ class Files:
         found: list[tuple[Traces, io.Report]] = []
         for path in self.paths:
             if not Path(path).exists():
-                raise FileError.whole(path, "is not where a worker looks for it", "missing")
+                raise FileError.whole(path, "cannot be found by a worker", "missing")
             found.append(io.read(path, "table", places=self.places, choices=self.choices).as_events())
         return found
 
@@ -255,7 +265,7 @@ class PartitionedTraces:
 
         paths = list_parquet_files(folder)
         if not paths:
-            raise FileError.whole(folder, "holds no .parquet files", "empty")
+            raise FileError.whole(folder, "has no .parquet files", "empty")
         files = Files(tuple(str(path.resolve()) for path in paths), places, choices or io.Choices())
 
         def look(block: int, first: int, stop: int) -> tuple[TrainingFrame, io.Report]:
@@ -283,10 +293,10 @@ def _check_partitions(paths: list[Path], parts: list[TrainingFrame]) -> None:
     """Refuse files without dates, or whose users, file after file, are not in order or in whole blocks."""
     for path, part in zip(paths, parts, strict=True):
         if part.clock.first_day is None:
-            raise FileError.whole(path, "has numbers for times; a cluster reads dates only", "no-dates")
+            raise FileError.whole(path, "has numbers as times; on a cluster times must be dates", "no-dates")
         if part.n_users % USERS_PER_DIGEST and path != paths[-1]:
             problem = f"has {part.n_users:,} users, which is no multiple of {USERS_PER_DIGEST:,}"
-            raise FileError.whole(path, f"{problem}; convert --to partitions makes such files", "users")
+            raise FileError.whole(path, f"{problem}; `convert --to partitions` writes such files", "users")
     for path, (before, part) in zip(paths[1:], pairwise(parts), strict=True):
         last, first = before.user_ids[-1], part.user_ids[0]
         if before.user_ids.dtype.kind != part.user_ids.dtype.kind or not last < first:

@@ -272,7 +272,7 @@ _ROWS, _VISIT_ROWS, _HOMES, _DAYS = range(4)
 
 @dataclass(frozen=True, eq=False)
 class VirtualUsers:
-    """Users who never lived, and the model that moves them.
+    """Invented users, and the model that generates their traces.
 
     Attributes
     ----------
@@ -304,18 +304,10 @@ class VirtualUsers:
         return self.model.draw(days, child_seed(self._root, _DAYS), habits=self.habits)
 
 
-def sample_virtual_users(
-    trained: TraceModel,
-    priors: tuple[Gaussian, Gaussian],
-    n: int,
-    root: np.random.SeedSequence,
-    *,
-    interval_s: int,
-    homes: bool = False,
-    seen: SeenCells | None = None,
-    walk: DayWalk | None = None,
-) -> VirtualUsers:
-    """Draw n virtual users.
+def sample_virtual_model(
+    trained: TraceModel, priors: tuple[Gaussian, Gaussian], n: int, root: np.random.SeedSequence
+) -> TraceModel:
+    """Return the trained model with the feature vectors of n virtual users.
 
     Parameters
     ----------
@@ -325,6 +317,31 @@ def sample_virtual_users(
         Ψ_A of the transition and of the visit tensor: one object if the tensors share their users.
     n
         How many, at least 1.
+    root
+        Seed of everything about them.
+    """
+    require_whole("users", n, at_least=1, at_most=LARGEST_COUNT)
+    moves, visits = priors
+    rows = sample_rows(moves, int(n), child_seed(root, _ROWS))
+    others = rows if visits is moves else sample_rows(visits, int(n), child_seed(root, _VISIT_ROWS))
+    return replace(trained, users=rows, visit_users=others)
+
+
+def build_virtual_users(
+    model: TraceModel,
+    root: np.random.SeedSequence,
+    *,
+    interval_s: int,
+    homes: bool = False,
+    seen: SeenCells | None = None,
+    walk: DayWalk | None = None,
+) -> VirtualUsers:
+    """Give virtual users their homes, what they may do, and their day.
+
+    Parameters
+    ----------
+    model
+        The model with their feature vectors (`sample_virtual_model`).
     root
         Seed of everything about them, their days too.
     interval_s
@@ -342,12 +359,6 @@ def sample_virtual_users(
     a step for every five minutes of a longer interval; a single step would take almost nobody home
     in the evening.
     """
-    require_whole("users", n, at_least=1, at_most=LARGEST_COUNT)
-    n = int(n)
-    moves, visits = priors
-    rows = sample_rows(moves, n, child_seed(root, _ROWS))
-    others = rows if visits is moves else sample_rows(visits, n, child_seed(root, _VISIT_ROWS))
-    model = replace(trained, users=rows, visit_users=others)
     slots = np.arange(len(model.slots))
     weight = np.where(np.minimum(slots, slots[::-1]) < HOME_SLOTS, HOME_WEIGHT, 0.0)
     steps = max(interval_s // STEP_S, 1)

@@ -1,11 +1,23 @@
-"""Gibbs sampling: one iteration after the other, each in the order Ψ, A, B, C, D.
+"""Gibbs sampling: one iteration after the other, each in the order Ψ, A, B, C, D ([ppmtf] section 3.3).
 
-An iteration begins with Ψ (`Iteration.begin`). Blocks of users then draw their rows of A and sum up
-what B needs to know, B is drawn, they sum up what C and D need to know, and these are drawn
-(`LocalUsers.run`). Rows of A depend on the user's own cells, B, C, D and Ψ, not on the rows before, so
-blocks of users can be held anywhere: by this process (here), or by the workers of a cluster
-(`distributed`). What is drawn from which distribution stands in the second half of this module, the
-sums over the cells in `tensors`.
+Model. Each seen count r of a user n at a place i, and of a next place j or a slot l, is normal about the
+product of factors, with precision α:
+
+    transitions  r ~ N(Σ_k A_nk B_ik C_jk, 1/α)        visits  r ~ N(Σ_k A_nk B_ik D_lk, 1/α)
+
+Rows of A are N(μ_A, Λ_A⁻¹), and Ψ = (μ, Λ) has a normal-Wishart prior; B, C and D likewise.
+
+Conditionals. Ψ of a matrix depends on its rows alone (`Hyperprior.draw`). A row x of a matrix, given all
+other matrices, is normal (`draw_rows`). With v the elementwise product of the two other rows of a seen cell:
+
+    P = Λ + α Σ v vᵀ        P x̄ = Λ μ + α Σ r v        x ~ N(x̄, P⁻¹)
+
+A cell of weight w, such as a zero cell where all zeros are weighed, counts w times in both sums: its
+precision is αw.
+
+`run_iteration` is the order of the steps. Rows of A depend on the user's own cells, B, C, D and Ψ, and on no
+other row, so blocks of users can be held anywhere: by this process (`LocalUsers`), or by the workers of a
+cluster (`distributed.RemoteUsers`). The sums over the cells are in `tensors`.
 """
 
 from __future__ import annotations
@@ -13,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +47,15 @@ class Iteration:
     Attributes
     ----------
     number, root
-        Draws depend on the number of the iteration and the seed of the chain.
+        Draws depend on the number of the iteration, from 0 (the paper's t counts from 1), and on the seed of
+        the chain.
     alpha
         Precision of the counts (α).
     hyperprior
         Prior of Ψ.
     places, next_places, slots
         B, C and D before it.
-    priors
+    psi
         Ψ of A, B, C and D: the first thing an iteration draws.
     """
 
@@ -53,7 +66,7 @@ class Iteration:
     places: Matrix
     next_places: Matrix
     slots: Matrix
-    priors: Priors
+    psi: Psi
 
     @classmethod
     def begin(
@@ -62,18 +75,20 @@ class Iteration:
         root: np.random.SeedSequence,
         alpha: float,
         hyperprior: Hyperprior,
-        users: Moments,
+        user_moments: Moments,
         matrices: tuple[Matrix, Matrix, Matrix],
     ) -> Iteration:
         """Draw Ψ, given the moments of A, and B, C and D."""
         rng = stream(root, _ITERATION_STREAM, number, _PRIORS)
-        a, b, c, d = (hyperprior.draw(rows, rng) for rows in (users, *map(Moments.of, matrices)))
-        return cls(number, root, alpha, hyperprior, *matrices, (a, b, c, d))
+        psi = Psi(*(hyperprior.draw(rows, rng) for rows in (user_moments, *map(Moments.of, matrices))))
+        return cls(number, root, alpha, hyperprior, *matrices, psi)
 
     def begin_next(self, drawn: IterationResult) -> Iteration:
         """Begin the next iteration, given what this one has drawn."""
         matrices = drawn.places, drawn.next_places, drawn.slots
-        return self.begin(self.number + 1, self.root, self.alpha, self.hyperprior, drawn.users, matrices)
+        return self.begin(
+            self.number + 1, self.root, self.alpha, self.hyperprior, drawn.user_moments, matrices
+        )
 
     @cached_property
     def targets(self) -> Matrix:
@@ -91,18 +106,19 @@ class Iteration:
         """Return what a block draws its rows of A from."""
         return stream(self.root, _USER_STREAM, self.number, block)
 
-    def draw_places(self, statistics: RowStatistics) -> Matrix:
+    def draw_places(self, total: UserStep) -> DrawnPlaces:
         """Draw B, given the sums of all blocks."""
         rng = stream(self.root, _ITERATION_STREAM, self.number, _PLACES)
-        return draw_rows(statistics, self.alpha, self.priors[1], rng)[0]
+        places, _ = draw_rows(total.place_statistics, self.alpha, self.psi.B, rng)
+        return DrawnPlaces(places, total.user_moments, total.squared_error)
 
-    def draw_targets(self, both: RowStatistics) -> tuple[Matrix, Matrix]:
+    def finish(self, drawn: DrawnPlaces, both: RowStatistics) -> IterationResult:
         """Draw C and D, given the sums of all blocks, those for D after those for C."""
         rng = stream(self.root, _ITERATION_STREAM, self.number, _TARGETS)
         n = len(self.next_places)
-        next_places, _ = draw_rows(both.rows(0, n), self.alpha, self.priors[2], rng)
-        slots, _ = draw_rows(both.rows(n, len(both.weighted)), self.alpha, self.priors[3], rng)
-        return next_places, slots
+        next_places, _ = draw_rows(both.rows(0, n), self.alpha, self.psi.C, rng)
+        slots, _ = draw_rows(both.rows(n, len(both.weighted)), self.alpha, self.psi.D, rng)
+        return IterationResult(drawn.places, next_places, slots, drawn.user_moments, drawn.squared_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +129,7 @@ class IterationResult:
     ----------
     places, next_places, slots
         B, C and D.
-    users
+    user_moments
         Moments of the rows of A.
     squared_error
         Of the seen cells, with the new A and the B, C and D before.
@@ -122,24 +138,61 @@ class IterationResult:
     places: Matrix
     next_places: Matrix
     slots: Matrix
-    users: Moments
+    user_moments: Moments
     squared_error: float
 
 
 class UserBlocks(Protocol):
     """Blocks of users, wherever they are held.
 
-    Rows of A are handed around as a token, since only `collected` needs to bring them here.
+    What one step of an iteration hands to the next is a result in this process, and a future of it in a
+    cluster.
     """
 
     weight: float
     users_per_block: int
 
-    def run(self, iteration: Iteration) -> tuple[Any, IterationResult]:
-        """Draw A, B, C and D; return a token of the rows of A, and the rest."""
+    def draw_users(self, begun: Any) -> Any:
+        """Draw A, whose rows stay with the blocks, and sum up what B needs to know."""
 
-    def collected(self, rows: Any) -> Matrix:
-        """Return the matrix A of a token."""
+    def draw_places(self, begun: Any, users: Any) -> Any:
+        """Draw B."""
+
+    def draw_targets(self, begun: Any, users: Any, places: Any) -> Any:
+        """Draw C and D, and finish the iteration."""
+
+    def run(self, iteration: Iteration) -> IterationResult:
+        """Run an iteration that has begun, and return all that it draws but A."""
+
+    def collected(self, iteration: Iteration) -> Matrix:
+        """Return the A that an iteration draws."""
+
+
+def run_iteration(blocks: UserBlocks, begun: Any) -> Any:
+    """Run an iteration and return its result.
+
+    The order is that of the paper: Ψ, A, B, C, D. Ψ is already drawn when an iteration begins
+    (`Iteration.begin`), because every block of users needs it. C and D are drawn in one step: given A and B
+    they are independent, and both need one pass through the same cells.
+    """
+    users = blocks.draw_users(begun)  # A given Ψ, B, C, D
+    places = blocks.draw_places(begun, users)  # B given Ψ, A, C, D
+    return blocks.draw_targets(begun, users, places)  # C and D given Ψ, A, B
+
+
+class DrawnUsers(NamedTuple):
+    """Rows of A of some blocks, and the sums over them that B needs."""
+
+    rows: Matrix
+    sums: PairwiseSum[UserStep]
+
+
+class DrawnPlaces(NamedTuple):
+    """B, the moments of A, and the squared error of the seen cells with the new A."""
+
+    places: Matrix
+    user_moments: Moments
+    squared_error: float
 
 
 class LocalUsers:
@@ -186,36 +239,38 @@ class LocalUsers:
             return sum(part.instants.nbytes + part.place_index.nbytes for part in self.cells.parts)
         return sum(block.nbytes for block in self.cells)
 
-    def run(self, iteration: Iteration) -> tuple[Matrix, IterationResult]:
-        """Draw A, B, C and D."""
-        rows, sums = self.draw_users(iteration)
-        handed = sums.total()
-        places = iteration.draw_places(handed.places)
-        both = self.sum_targets(rows, places).total()
-        return rows, IterationResult(
-            places, *iteration.draw_targets(both), handed.moments, handed.squared_error
-        )
+    def run(self, iteration: Iteration) -> IterationResult:
+        """Run an iteration here."""
+        result: IterationResult = run_iteration(self, iteration)
+        return result
 
-    def draw_users(self, iteration: Iteration) -> tuple[Matrix, PairwiseSum[UserStep]]:
-        """Draw the rows of these blocks; the sums can be joined with those of others."""
-        rows = np.empty((self._ranges[-1][1], iteration.places.shape[1]))
-        given = (iteration.places, iteration.targets, iteration.alpha, iteration.priors[0])
+    def draw_users(self, begun: Iteration) -> DrawnUsers:
+        """Draw the rows of these blocks."""
+        rows = np.empty((self._ranges[-1][1], begun.places.shape[1]))
+        given = (begun.places, begun.targets, begun.alpha, begun.psi.A)
 
         def work(block: int, first: int, stop: int) -> UserStep:
             cells = self.cells[block - self.number]
-            rows[first:stop], handed = step_users(cells, *given, iteration.user_stream(block))
+            rows[first:stop], handed = step_users(cells, *given, begun.user_stream(block))
             return handed
 
         sums = sum_blocks(work, self._ranges, number=self.number)
-        self._latest = iteration, rows
-        return rows, sums
+        self._latest = begun, rows
+        return DrawnUsers(rows, sums)
 
-    def rows(self, iteration: Iteration) -> Matrix:
+    def draw_places(self, begun: Iteration, users: DrawnUsers) -> DrawnPlaces:
+        """Draw B."""
+        return begun.draw_places(users.sums.total())
+
+    def draw_targets(self, begun: Iteration, users: DrawnUsers, places: DrawnPlaces) -> IterationResult:
+        """Draw C and D."""
+        return begun.finish(places, self.sum_targets(users.rows, places.places).total())
+
+    def collected(self, iteration: Iteration) -> Matrix:
         """Return the rows that an iteration draws, those at hand or drawn again."""
-        latest = self._latest
-        if latest is not None and latest[0].is_same(iteration):
-            return latest[1]
-        return self.draw_users(iteration)[0]
+        if self._latest is not None and self._latest[0].is_same(iteration):
+            return self._latest[1]
+        return self.draw_users(iteration).rows
 
     def sum_targets(self, rows: Matrix, places: Matrix) -> PairwiseSum[RowStatistics]:
         """Sum up what C and D need to know of these blocks, given the new B."""
@@ -224,10 +279,6 @@ class LocalUsers:
             return sum_target_statistics(self.cells[block - self.number], rows[first:stop], places)
 
         return sum_blocks(work, self._ranges, number=self.number)
-
-    def collected(self, rows: Matrix) -> Matrix:
-        """Return A."""
-        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,12 +289,12 @@ class ChainState:
     ----------
     factors
         All matrices, but A only at the start.
-    rows
-        Token of the rows of A, if any have been drawn.
+    drawn_by
+        The iteration that drew the rows of A, if any has.
     """
 
     factors: Factors
-    rows: Any
+    drawn_by: Iteration | None
 
 
 class GibbsChain:
@@ -289,9 +340,9 @@ class GibbsChain:
 
     def factors_of(self, state: ChainState) -> Factors:
         """Return the matrices of a state, the rows of A from who holds them."""
-        if state.rows is None:
+        if state.drawn_by is None:
             return state.factors
-        return replace(state.factors, users=self.users.collected(state.rows))
+        return replace(state.factors, users=self.users.collected(state.drawn_by))
 
     def step(self, iteration: int) -> float:
         """Run one iteration in the order Ψ, A, B, C, D; return the mean squared error of the seen cells.
@@ -303,11 +354,11 @@ class GibbsChain:
         begun = Iteration.begin(
             iteration, self.root, self.alpha, self.hyperprior, self._user_moments, matrices
         )
-        rows, drawn = self.users.run(begun)
-        self._user_moments = drawn.users
+        drawn = self.users.run(begun)
+        self._user_moments = drawn.user_moments
         nobody = old.users[:0].copy()
-        factors = Factors(nobody, drawn.places, drawn.next_places, drawn.slots, begun.priors)
-        self.state = ChainState(factors, rows)
+        factors = Factors(nobody, drawn.places, drawn.next_places, drawn.slots, begun.psi)
+        self.state = ChainState(factors, begun)
         return max(drawn.squared_error, 0.0) / max(self.users.weight, 1)
 
 
@@ -330,7 +381,13 @@ class Gaussian:
         return self.precision @ self.mean
 
 
-Priors = tuple[Gaussian, Gaussian, Gaussian, Gaussian]
+class Psi(NamedTuple):
+    """Ψ: the mean and the precision of the rows of each factor matrix."""
+
+    A: Gaussian
+    B: Gaussian
+    C: Gaussian
+    D: Gaussian
 
 
 @dataclass(eq=False)
@@ -341,7 +398,7 @@ class Factors:
     ----------
     users, places, next_places, slots
         A, B, C and D; rows × factors.
-    priors
+    psi
         (μ, Λ) of A, B, C and D.
     """
 
@@ -349,23 +406,25 @@ class Factors:
     places: Matrix
     next_places: Matrix
     slots: Matrix
-    priors: Priors
+    psi: Psi
 
     @classmethod
     def from_parameters(cls, parameters: Parameters) -> Factors:
         """Take the matrices of the PPMTF tools' files; Ψ is standard normal where they have none."""
         z = parameters.n_factors
-        priors = [
-            Gaussian(parameters.mu.get(name, np.zeros(z)), parameters.Lambda.get(name, np.eye(z)))
-            for name in "ABCD"
-        ]
-        matrices = (parameters.A, parameters.B, parameters.C, parameters.D)
-        return cls(*matrices, (priors[0], priors[1], priors[2], priors[3]))
+        psi = Psi(
+            *(
+                Gaussian(parameters.mu.get(name, np.zeros(z)), parameters.Lambda.get(name, np.eye(z)))
+                for name in Psi._fields
+            )
+        )
+        return cls(parameters.A, parameters.B, parameters.C, parameters.D, psi)
 
     def to_parameters(self) -> Parameters:
         """Return the matrices under the paper's letters."""
-        means = {name: prior.mean for name, prior in zip("ABCD", self.priors, strict=True)}
-        precisions = {name: prior.precision for name, prior in zip("ABCD", self.priors, strict=True)}
+        drawn = self.psi._asdict()
+        means = {name: each.mean for name, each in drawn.items()}
+        precisions = {name: each.precision for name, each in drawn.items()}
         return Parameters(self.users, self.places, self.next_places, self.slots, means, precisions)
 
     @property
@@ -382,7 +441,7 @@ def initial_factors(rows: tuple[int, int, int, int], factors: int, root: np.rand
     rng = stream(root, _INITIAL_STREAM, 0)
     blank = Gaussian(np.zeros(factors), np.eye(factors))
     places, next_places, slots = (rng.random((count, factors)) for count in rows[1:])
-    return Factors(users, places, next_places, slots, (blank, blank, blank, blank))
+    return Factors(users, places, next_places, slots, Psi(blank, blank, blank, blank))
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,7 +511,15 @@ def draw_wishart(scale: NDArray[np.float64], degrees: float, rng: np.random.Gene
 
 @dataclass(frozen=True, eq=False)
 class RowStatistics:
-    """What the rows of a factor matrix need to know of the cells: Σ x xᵀ and Σ r x for each row."""
+    """Sums over the cells that the conditional of each row of a factor matrix needs.
+
+    Attributes
+    ----------
+    gram
+        Σ v vᵀ for each row: rows × factors × factors.
+    weighted
+        Σ r v for each row: rows × factors.
+    """
 
     gram: NDArray[np.float64]
     weighted: Matrix
@@ -473,7 +540,11 @@ class RowStatistics:
 def draw_rows(
     statistics: RowStatistics, alpha: float, prior: Gaussian, rng: np.random.Generator
 ) -> tuple[Matrix, float]:
-    """Draw every row from its normal conditional; also return Σ (xᵀ G x − 2 xᵀ h)."""
+    """Draw every row from its normal conditional.
+
+    Also return Σ (xᵀ G x − 2 xᵀ h) over the rows, G and h the sums of a row: the squared residuals of the
+    cells up to a constant.
+    """
     from tracearena.synthesis.ppmtf import _gibbs_kernels
 
     rows = np.empty_like(statistics.weighted)
@@ -485,20 +556,35 @@ def draw_rows(
 
 @dataclass(frozen=True, eq=False)
 class UserStep:
-    """What a block of users hands on after it drew its rows of A."""
+    """What a block of users hands on after it drew its rows of A.
 
-    places: RowStatistics
-    moments: Moments
+    Attributes
+    ----------
+    place_statistics
+        Sums over the block's cells that B needs.
+    user_moments
+        Moments of the block's rows of A, which the next Ψ needs.
+    squared_error
+        Of the block's seen cells, with the new rows of A.
+    """
+
+    place_statistics: RowStatistics
+    user_moments: Moments
     squared_error: float
 
     def __add__(self, other: UserStep) -> UserStep:
-        error = self.squared_error + other.squared_error
-        return UserStep(self.places + other.places, self.moments + other.moments, error)
+        return UserStep(
+            self.place_statistics + other.place_statistics,
+            self.user_moments + other.user_moments,
+            self.squared_error + other.squared_error,
+        )
 
     def __iadd__(self, other: UserStep) -> UserStep:
-        places = self.places
-        places += other.places
-        return UserStep(places, self.moments + other.moments, self.squared_error + other.squared_error)
+        statistics = self.place_statistics
+        statistics += other.place_statistics
+        return UserStep(
+            statistics, self.user_moments + other.user_moments, self.squared_error + other.squared_error
+        )
 
 
 def step_users(

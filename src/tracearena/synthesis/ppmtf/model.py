@@ -25,7 +25,13 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.metrics import ClusterPopulations, cluster_populations
 from tracearena.synthesis.baselines import build_day_traces, check_trainable
 from tracearena.synthesis.ppmtf import model_io
-from tracearena.synthesis.ppmtf.generation import DayWalk, TraceModel, VirtualUsers, sample_virtual_users
+from tracearena.synthesis.ppmtf.generation import (
+    DayWalk,
+    TraceModel,
+    VirtualUsers,
+    build_virtual_users,
+    sample_virtual_model,
+)
 from tracearena.synthesis.ppmtf.gibbs import Factors, Scatter
 from tracearena.synthesis.ppmtf.tensors import Zeros, default_zero_scales
 from tracearena.synthesis.ppmtf.training import Convergence, TrainingFrame, build_starting_factors, train
@@ -49,7 +55,7 @@ _LARGEST_PRIOR = 1e12
 
 @dataclass(kw_only=True)
 class PPMTF(Synthesizer):
-    """Factorise who goes where and when, and draw new traces from the factors.
+    """Factorise transition and visit counts of all users, and draw new traces from the factors.
 
     Counts of transitions (user × place × next place) and of visits (user × place × slot) are
     factorised together, sharing the factors of users and places; the factors are drawn from their
@@ -161,7 +167,7 @@ class PPMTF(Synthesizer):
         require_choice("scatter", self.scatter, get_args(Scatter))
         require_choice("zeros", self.zeros, get_args(Zeros))
         if self.zeros == "sampled" and (self.transition_zeros, self.visit_zeros) != (None, None):
-            raise ParameterError("transition_zeros and visit_zeros have a meaning for zeros='all' only")
+            raise ParameterError("transition_zeros and visit_zeros are only allowed with zeros='all'")
 
     def fit(
         self,
@@ -291,13 +297,14 @@ class PPMTF(Synthesizer):
         """
         model = self.trace_model_
         if (homes or walk is not None) and self.clock_.slots is not None:
-            raise ParameterError("homes need slots of one length: home time is in the first and last of them")
-        priors = self.transition_factors_.priors[0], self.visit_factors_.priors[0]
+            raise ParameterError(
+                "homes need slots of equal length, because people are at home in the first and last slot"
+            )
+        priors = self.transition_factors_.psi.A, self.visit_factors_.psi.A
         seen = self.seen_ if only_seen else None
         root, interval_s = seed_sequence(seed), self.clock_.interval_s
-        return sample_virtual_users(
-            model, priors, n, root, interval_s=interval_s, homes=homes, seen=seen, walk=walk
-        )
+        drawn = sample_virtual_model(model, priors, n, root)
+        return build_virtual_users(drawn, root, interval_s=interval_s, homes=homes, seen=seen, walk=walk)
 
     def sample_users(
         self, n: int, days: int = 1, *, homes: bool = False, only_seen: bool = False, seed: SeedLike = None
@@ -342,7 +349,9 @@ class PPMTF(Synthesizer):
             raise DataError(f"user {unknown[0]!r} is not one of the {len(known)} users of the model")
         length = self.clock_.instants_per_day
         if len(traces.places) != len(self.places_):
-            raise DataError(f"{len(traces.places)} places where the model has {len(self.places_)}")
+            raise DataError(
+                f"the traces have {len(traces.places)} places, but the model has {len(self.places_)}"
+            )
         if traces.n_events % length or not traces.is_regular:
             raise DataError(f"log-likelihoods need whole days of {length} events each")
         day = traces.clock.day_of(traces.instants).reshape(-1, length)
@@ -466,7 +475,9 @@ def cluster_features(
     ((2, 2), (2, 3), (2, 2))
     """
     if not model.shared_factors:
-        raise ParameterError("clusters need shared factors: otherwise no column of C belongs to one of D")
+        raise ParameterError(
+            "clusters need shared factors: without them the columns of C and D do not correspond"
+        )
     factors = model.trace_model_
     populations = cluster_populations(factors.users, training, synthetic, share=share)
     visits = np.bincount(training.place_index, minlength=len(training.places))

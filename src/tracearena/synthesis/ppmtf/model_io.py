@@ -22,7 +22,7 @@ from tracearena.engine import SeedLike, is_secret, seed_sequence
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files.io import read_bytes, replacing
 from tracearena.io.ppmtf import read_parameters, write_parameters
-from tracearena.synthesis.ppmtf.gibbs import Factors, Gaussian
+from tracearena.synthesis.ppmtf.gibbs import Factors, Gaussian, Psi
 from tracearena.synthesis.ppmtf.training import SeenCells
 from tracearena.traces import Clock, Grid, Places, Traces
 from tracearena.traces._arrays import to_id_array
@@ -70,7 +70,7 @@ def save(model: PPMTF, path: str | PathLike[str]) -> None:
         if values is not None:
             arrays[f"places_{column}"] = values
     for number, factors in enumerate(_list_chains(model)):
-        for matrix, prior in zip(_MATRICES, factors.priors, strict=True):
+        for matrix, prior in zip(_MATRICES, factors.psi, strict=True):
             arrays[f"{number}_{matrix}"] = getattr(factors, matrix)
             arrays[f"{number}_{matrix}_mean"] = prior.mean
             arrays[f"{number}_{matrix}_precision"] = prior.precision
@@ -128,14 +128,16 @@ def load(path: str | PathLike[str]) -> PPMTF:
 
 @contextmanager
 def _blame_field(path: str | PathLike[str], name: str) -> Iterator[None]:
-    """Say which part of the file cannot be read; whatever goes wrong there is the file's fault."""
+    """Return which part of the file cannot be read; whatever goes wrong there is the file's fault."""
     try:
         yield
     except KeyError as error:
-        raise FileError.whole(path, f"is not a whole model file: it lacks {error}", "bad-model") from None
+        raise FileError.whole(
+            path, f"is not a complete model file: {error} is missing", "bad-model"
+        ) from None
     except (TracearenaError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
         problem = " ".join(str(error).split())
-        raise FileError.whole(path, f"is not a whole model file: {name}: {problem}", "bad-model") from None
+        raise FileError.whole(path, f"is not a complete model file: {name}: {problem}", "bad-model") from None
 
 
 def resume(model: PPMTF, path: str | PathLike[str], fingerprint: str, seed: SeedLike) -> None:
@@ -147,12 +149,12 @@ def resume(model: PPMTF, path: str | PathLike[str], fingerprint: str, seed: Seed
             raise ParameterError(f"{path} was trained with {name} = {theirs[name]!r}, not {ours[name]!r}")
     if saved.iteration_ > model.iterations:
         raise ParameterError(
-            f"{path} has {saved.iteration_} iterations already, more than {model.iterations}"
+            f"{path} already has {saved.iteration_} iterations, more than {model.iterations}"
         )
     if saved._fingerprint != fingerprint:
-        raise DataError(f"{path} was trained on other traces; remove it to start anew")
+        raise DataError(f"{path} was trained on other traces; remove it to start again")
     if seed is not None and _seed_to_json(seed_sequence(seed)) != _seed_to_json(saved._root):
-        raise ParameterError(f"{path} was begun with another seed; leave the seed out to go on")
+        raise ParameterError(f"{path} has another seed; leave out the seed to resume the training")
     model._root = saved._root
     model.error_ = saved.error_
     model.iteration_ = saved.iteration_
@@ -172,7 +174,7 @@ def _read_arrays(path: str | PathLike[str]) -> tuple[dict[str, Any], dict[str, N
         with zipfile.ZipFile(content) as packed:
             entries = packed.infolist()
             if sum(entry.file_size for entry in entries) > 2 * len(content.getbuffer()):
-                raise FileError.whole(path, "unpacks to more than a model file does", "too-large")
+                raise FileError.whole(path, "is too large, unpacked, for a model file", "too-large")
             arrays = {
                 entry.filename.removesuffix(".npy"): _read_array(packed.read(entry), entry.filename)
                 for entry in entries
@@ -209,7 +211,7 @@ def _read_array(content: bytes, name: str) -> NDArray[Any]:
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(file)
     if dtype.hasobject or dtype.kind not in "biufU":
-        raise DataError(f"{name} holds {dtype}, which is neither numbers nor texts")
+        raise DataError(f"{name} has type {dtype}; it must be numbers or texts")
     values = content[file.tell() :]
     if math.prod(shape) * dtype.itemsize != len(values):
         raise DataError(f"{name} has the shape {shape} but {len(values):,} bytes")
@@ -226,7 +228,7 @@ def _check_factors(model: PPMTF, factors: list[Factors]) -> None:
             matrix = getattr(chain, name)
             if matrix.shape != (count, model.factors) or not np.isfinite(matrix).all():
                 raise DataError(f"matrix {name} has shape {matrix.shape} or values that are not numbers")
-        for name, prior in zip(_MATRICES, chain.priors, strict=True):
+        for name, prior in zip(_MATRICES, chain.psi, strict=True):
             if prior.mean.shape != (model.factors,) or prior.precision.shape != (model.factors,) * 2:
                 raise DataError(f"mean and precision of {name} do not fit {model.factors} factors")
             _check_prior(name, prior)
@@ -248,12 +250,12 @@ def _build_factors(arrays: dict[str, NDArray[Any]], number: int) -> Factors:
     def matrix(name: str) -> NDArray[np.float64]:
         values = arrays[f"{number}_{name}"]
         if values.dtype.kind != "f":
-            raise DataError(f"{number}_{name} holds {values.dtype}; it must hold fractions")
+            raise DataError(f"{number}_{name} has type {values.dtype}; it must be floating-point numbers")
         return np.ascontiguousarray(values, np.float64)
 
     a, b, c, d = (matrix(name) for name in _MATRICES)
-    priors = [Gaussian(matrix(f"{name}_mean"), matrix(f"{name}_precision")) for name in _MATRICES]
-    return Factors(a, b, c, d, (priors[0], priors[1], priors[2], priors[3]))
+    psi = Psi(*(Gaussian(matrix(f"{name}_mean"), matrix(f"{name}_precision")) for name in _MATRICES))
+    return Factors(a, b, c, d, psi)
 
 
 def _build_places(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Places:
@@ -277,7 +279,7 @@ def _build_places(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Pl
 
 
 def _seed_to_json(root: np.random.SeedSequence) -> dict[str, Any] | None:
-    """Return the seed; a secret root is not written down, and training goes on from another."""
+    """Return the seed; a secret root is not written down, and training continues from another."""
     if is_secret(root):
         return None
     entropy = root.entropy
@@ -289,7 +291,8 @@ def export_parameters(model: PPMTF, folder: str | PathLike[str]) -> None:
     """Write the factors as the PPMTF tools do, which know one set of them."""
     if not model.shared_factors:
         raise ParameterError(
-            "the PPMTF tools' files hold factors shared by both tensors; shared_factors=False has two sets"
+            "files of the PPMTF tools have one set of factors for both tensors; with "
+            "shared_factors=False there are two"
         )
     require_fitted(model, "transition_factors_")
     write_parameters(model.transition_factors_.to_parameters(), folder, model.iteration_)
@@ -309,11 +312,11 @@ def import_parameters(
     asked = parameters.pop("factors", read.n_factors)
     if asked != read.n_factors:
         raise ParameterError(
-            f"{folder}: the model there has {read.n_factors} factors, not {asked}: ask for as many"
+            f"{folder}: the model has {read.n_factors} factors, not {asked}: use the same number"
         )
     if not parameters.get("shared_factors", True):
         raise ParameterError(
-            f"{folder}: the model there shares its factors; it cannot be one of shared_factors=False"
+            f"{folder}: the model shares its factors, which contradicts shared_factors=False"
         )
     model = PPMTF(**(parameters | {"factors": read.n_factors, "iterations": iteration}))
     frame = model._set_frame(traces)
@@ -324,7 +327,7 @@ def import_parameters(
             f"slots do not fit traces of {expected[0]}, {expected[1]} and {expected[2]}"
         )
     factors = Factors.from_parameters(read)
-    for name, prior in zip("ABCD", factors.priors, strict=True):
+    for name, prior in factors.psi._asdict().items():
         try:
             _check_prior(name, prior)
         except DataError as error:

@@ -144,7 +144,7 @@ def _build_chain(
 
         users = RemoteUsers(cluster, traces, arrangement, lean=lean, iterations=model.iterations)
     elif not isinstance(traces, Traces):
-        raise ParameterError("traces in files that workers read are trained in their cluster")
+        raise ParameterError("a model of traces that workers read must be trained on their cluster")
     else:
         users = LocalUsers.of([traces], arrangement, lean=lean)
     nu = model.factors if model.nu0 is None else model.nu0
@@ -249,7 +249,7 @@ class TrainingFrame:
         """Put together ranges of users that follow each other; the first day of all is the earliest."""
         first = parts[0]
         if any(replace(part.clock, first_day=first.clock.first_day) != first.clock for part in parts):
-            raise DataError("the files have times on different intervals: name one (--interval)")
+            raise DataError("the files have different intervals between times: set one with --interval")
         days = [part.clock.first_day for part in parts if part.clock.first_day is not None]
         return cls(
             np.concatenate([part.user_ids for part in parts]),

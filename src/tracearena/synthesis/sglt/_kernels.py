@@ -14,6 +14,12 @@ Floats = NDArray[np.float64]
 # The semantic graph, places × places: w(r, r') = Σ_(u<v) Σ_τ P(τ) · similarity(u, v) over the periods in
 # which r and r' have the same rank among the places of u and of v; similarity(u, v) =
 # Σ_τ P(τ) Σ_k min(π of u's k-th place, π of v's k-th place).
+#
+#   shares             P(τ)
+#   own                offsets, places and probabilities: row u · periods + τ has the places of u in period τ,
+#                      by rank
+#   by_rank            offsets, users, places and probabilities: row τ · ranks + k as explained below
+#   similarity         of the present u with each v, scratch
 @njit(cache=True, nogil=True)
 def add_pairs(
     first: int, stop: int, shares: Floats, own: tuple[Ints, Places, Floats],
@@ -54,6 +60,20 @@ def add_pairs(
 # through the candidates of each instant that maximises the product of p(t - 1, t) · f, f a random factor
 # from 1 to par_v: Viterbi decoding. `arrivals` are transposed transition matrices, step_of[t] the number of
 # that of step t; `cuts`, `large_offsets` and `large` single out the most probable moves, tried first.
+#
+#   seeds, seed_rows   rows × instants: real traces; the row that each fake starts from
+#   random_seeds       seed of the small generator of each fake, used unless `secret`; then `rng` draws
+#   class_of           class of each place
+#   start              probability of the first place
+#   par_c, par_m, par_l
+#                      probabilities that a place of the seed's own class is left out, that one of a class
+#                      visited k instants away joins (par_m^k), and that the seed's own place is left out
+#   state              state of the small generator, one number
+#   chosen             marks places that are listed already, scratch
+#   before, after      candidates of two neighbouring instants
+#   score, fresh       product of the best path to each place at `before`; the same by position in `after`
+#   back               instants × places: best place before each
+#   out                fakes × instants; log_likelihood is that of each fake under the transition matrices
 @njit(cache=True, nogil=True)
 def _draw_uniform(state: NDArray[np.uint64], rng: np.random.Generator, secret: bool) -> float:
     """Return a number from [0, 1): of the generator if it is secret, else of a SplitMix64 state."""
@@ -214,6 +234,9 @@ def make_fakes(
         log_likelihood[f] = total
 
 
+# Merged places. `points` are rows of coordinates, `weight` what each counts, `alive` those not joined yet.
+
+
 @njit(cache=True, nogil=True)
 def _find_nearest_later(
     points: Floats, weight: Floats, alive: NDArray[np.bool_], i: int
@@ -282,7 +305,9 @@ def count_alternatives(
 ) -> None:  # fmt: skip
     """Count the alternatives that are as semantically similar to each fake as its seed is.
 
-    Counting stops at `wanted`.
+    Counting stops at `wanted`. Row f · periods + τ of `offsets` has the visit probabilities `ranked` of
+    fake f in period τ, descending, and likewise those of the alternatives; `shares` is P(τ), `to_seed` the
+    similarity of each fake to its seed, `tolerance` how far another one may be from it.
     """
     t = len(shares)
     others = (len(alternative_offsets) - 1) // t
@@ -351,7 +376,9 @@ def improve_bisection(
 
 
 # The published SGLT program: thinned classes, merged classes, decoding that can fail. Arrays are those of
-# `make_fakes`, but for log-probabilities of the first place and of moves (matrices × places × places).
+# `make_fakes`, but for log-probabilities of the first place (`log_start`) and of moves (`log_moves`, matrices
+# × places × places). `kept` marks the places that thinning leaves in their classes, `draws` are its random
+# numbers.
 
 Flags = NDArray[np.bool_]
 

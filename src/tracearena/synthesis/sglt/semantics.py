@@ -1,4 +1,4 @@
-"""What places mean to people: the location semantic graph, its classes, and the seed traces of SGLT."""
+"""Location semantics: the semantic graph of places, its classes, and the seed traces of SGLT."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_PLACES = 16_384
 
 
 def semantic_graph(profiles: MobilityProfiles, *, seed: SeedLike = None) -> NDArray[np.float64]:
-    """Return places × places weights: how much two places mean the same to different people.
+    """Return a matrix of places × places: how similarly different people use two places.
 
     w(r, r') adds up P(τ) · similarity(u, v) over all pairs of users u ≠ v and periods τ in which
     the best mapping of u's places on v's pairs r with r' ([sglt] section 4.1, zeroth order).

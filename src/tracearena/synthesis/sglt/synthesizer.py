@@ -1,4 +1,4 @@
-"""SGLT: fake traces that mean what their seeds mean, at other places."""
+"""SGLT: fake traces with the same semantics as their seeds, at other places."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _GRAPH, _CLASSES, _ALTERNATIVES = range(3)
 
 @dataclass(kw_only=True)
 class SGLT(Synthesizer):
-    """Make fake traces that are semantically like real ones and geographically unlike their seed.
+    """Make fake traces that are semantically similar to their seeds, but geographically different.
 
     Places are grouped into classes by what they mean to people; a fake follows the classes of its
     seed, a real day of a training user, on a way that is probable in the population. Only fakes

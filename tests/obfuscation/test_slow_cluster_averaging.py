@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.examples import examples
 
-from tracearena.obfuscation._kernels import solve_transport
-from tracearena.obfuscation.cluster_averaging import apportion_total, moves_to_average
+from tracearena.obfuscation._kernels import apportion_visits, solve_transport
+from tracearena.obfuscation.cluster_averaging import find_moves_to_average, group_by_user
 from tracearena.traces import Clock, Places, Traces
 
 Ints = NDArray[np.int64]
@@ -65,7 +65,7 @@ def slow_moves(original: Traces, cluster_of: Ints, chance: Floats, limit_km: flo
     moved = {}
     for user, cluster in enumerate(cluster_of):
         average = counts[cluster_of == cluster].sum(axis=0).astype(np.float64)
-        lacking = apportion_total(average, int(counts[user].sum())) - counts[user]
+        lacking = apportion_visits(average, int(counts[user].sum())) - counts[user]
         sources, sinks = np.flatnonzero(lacking < 0), np.flatnonzero(lacking > 0)
         distance = original.places.distance_km(sources[:, None], sinks[None, :])
         flow = carried(-lacking[sources], lacking[sinks], np.minimum(distance / limit_km, 1))
@@ -96,7 +96,7 @@ def test_the_same_visits_move_to_the_same_places(
     rng = np.random.default_rng(clusters)
     cluster_of = rng.integers(0, clusters, original.n_users)
     chance = rng.random(original.n_events).round(2)
-    moves = moves_to_average(original, cluster_of, chance, 2.0)
+    moves = find_moves_to_average(original, group_by_user(original, chance), cluster_of, 2.0)
     expected = slow_moves(original, cluster_of, chance, 2.0)
     assert expected or clusters == 30
     assert dict(zip(moves.events.tolist(), moves.places.tolist(), strict=True)) == expected
@@ -107,7 +107,7 @@ def test_places_of_the_whole_earth_are_averaged_alike() -> None:
     places = Places(rng.uniform(34, 36, 40), rng.uniform(135, 137, 40))
     original = Traces.from_dense(rng.integers(0, 40, (20, 24)), places, Clock(instants_per_day=24))
     cluster_of, chance = rng.integers(0, 3, 20), rng.random(original.n_events)
-    moves = moves_to_average(original, cluster_of, chance, 50.0)
+    moves = find_moves_to_average(original, group_by_user(original, chance), cluster_of, 50.0)
     expected = slow_moves(original, cluster_of, chance, 50.0)
     assert dict(zip(moves.events.tolist(), moves.places.tolist(), strict=True)) == expected
 
@@ -115,4 +115,8 @@ def test_places_of_the_whole_earth_are_averaged_alike() -> None:
 def test_nobody_and_nothing_is_averaged_to_nothing() -> None:
     places = Places([0, 0], [0, 1], km_per_degree=(1, 1))
     silent = Traces.from_dense([[0, 1]] * 2, places, Clock(instants_per_day=2)).keep(np.zeros(4, bool))
-    assert not len(moves_to_average(silent, np.zeros(silent.n_users, np.int64), np.zeros(0), 2.0).events)
+    assert not len(
+        find_moves_to_average(
+            silent, group_by_user(silent, np.zeros(0)), np.zeros(silent.n_users, np.int64), 2.0
+        ).events
+    )

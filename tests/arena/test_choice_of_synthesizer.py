@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 
 import tracearena as ta
 from tracearena.arena import choose_synthesizer
@@ -32,11 +32,13 @@ def test_what_learns_from_people_is_chosen_before_what_does_not(people: Traces) 
 def test_who_betrays_people_is_not_chosen(people: Traces) -> None:
     names = ["SGD", "SGD(20)"]
     free = choose_synthesizer(names, people, by="tp_tv", folds=2, seed=1)
-    bound = choose_synthesizer(names, people, by="tp_tv", folds=2, most_reidentified=0.2, seed=1)
+    limits = {"reidentification_rate": 0.2}
+    bound = choose_synthesizer(names, people, by="tp_tv", folds=2, limits=limits, seed=1)
     assert free.best == "SGD(20)"
     assert bound.best == "SGD"
     assert [one.allowed for one in bound.tried] == [True, False]
-    assert choose_synthesizer(names, people, folds=2, largest_advantage=0.0, seed=1).best is None
+    none = choose_synthesizer(names, people, folds=2, limits={"membership_advantage": 0.0}, seed=1)
+    assert none.best is None
 
 
 def test_everybody_is_tested_once_and_never_trained_on_then(
@@ -62,7 +64,9 @@ def test_wrong_wishes_are_refused(people: Traces) -> None:
         ({"names": []}, "no synthesizer"),
         ({"by": "beauty"}, "by"),
         ({"folds": 1}, "folds"),
-        ({"by": "vf_tv", "folds": 2}, "no meaning"),
+        ({"limits": {"reidentified": 0.2}}, "limits"),
+        ({"limits": {"membership_advantage": 2}}, "membership_advantage"),
+        ({"by": "vf_tv", "folds": 2}, "cannot be computed"),
     ):
         given = {"names": ["Uniform"], "by": "tp_tv"} | wrong
         with pytest.raises(ParameterError, match=words):

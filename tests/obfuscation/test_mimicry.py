@@ -16,7 +16,12 @@ from tracearena.errors import ParameterError
 from tracearena.io import pwscup
 from tracearena.metrics import utility_score
 from tracearena.obfuscation import Decoy, Impostor
-from tracearena.obfuscation.mimicry import assign_partners, find_moves_to_partners, parts_of_day
+from tracearena.obfuscation.mimicry import (
+    PartnerSettings,
+    assign_partners,
+    find_moves_to_partners,
+    parts_of_day,
+)
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]
@@ -142,7 +147,7 @@ def test_with_noise_another_seed_gives_other_partners(make_walks: Walks) -> None
 
 def test_many_users_find_partners_in_their_part_of_the_map(make_walks: Walks) -> None:
     original = make_walks(users=50, days=2)
-    partner = assign_partners(original, 0.5, 0.5, np.random.SeedSequence(1), most_together=8)
+    partner = assign_partners(original, 0.5, 0.5, np.random.SeedSequence(1), PartnerSettings(most_together=8))
     assert sorted(partner) == list(range(50))
     assert (partner != np.arange(50)).all()
 
@@ -156,7 +161,9 @@ def test_the_partners_of_sparse_and_dense_tables_have_the_least_difference(
     column = parts_of_day(original, 4) * len(original.places) + original.place_index
     np.add.at(rows, (original.user_index, column), 1)
     exact = np.sqrt(((rows[:, None] - rows[None, :]) ** 2).sum(axis=2)) + 1e6 * np.eye(9)
-    partner = assign_partners(original, 0.0, 0.0, np.random.SeedSequence(1), sparse_share=share)
+    partner = assign_partners(
+        original, 0.0, 0.0, np.random.SeedSequence(1), PartnerSettings(sparse_share=share)
+    )
     least = exact[linear_sum_assignment(exact)].sum()
     assert exact[np.arange(9), partner].sum() == pytest.approx(least, abs=1e-9)
 

@@ -156,7 +156,7 @@ def test_one_step_is_the_traces_themselves() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     alone = Traces.from_dense([[0, -1, 1, -1, -1, -1]], Places([0, 1], [0, 1]), CLOCK)
-    with pytest.raises(DataError, match="no event is followed"):
+    with pytest.raises(DataError, match="no two events are at consecutive instants"):
         ShortSteps.of(alone, 6)
     with pytest.raises(ParameterError, match="steps"):
         ShortSteps.of(walks(), 0)

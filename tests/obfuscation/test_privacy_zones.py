@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import kstest, semicircular
 
 from tracearena.cities import simulate_gps
 from tracearena.errors import ParameterError
@@ -11,7 +12,7 @@ from tracearena.mobility.stay_points import find_frequent_places
 from tracearena.obfuscation import Zones
 from tracearena.obfuscation.privacy_zones import shift_centres
 from tracearena.traces import GpsTraces
-from tracearena.traces.geodesy import distance_m, forward
+from tracearena.traces.geodesy import distance_m, forward, metres_per_degree
 
 KEY = bytes(range(32))
 
@@ -80,8 +81,12 @@ def test_centres_are_uniform_in_the_disc() -> None:
     assert apart.max() <= 400
     # Half of a disc's area lies within 0.707 of its radius.
     assert (apart < 400 * 0.5**0.5).mean() == pytest.approx(0.5, abs=0.04)
-    assert (found[0] > latitude).mean() == pytest.approx(0.5, abs=0.04)
-    assert (found[1] > longitude).mean() == pytest.approx(0.5, abs=0.04)
+    for axis, (near, far) in enumerate(zip((latitude, longitude), found, strict=True)):
+        offset_m = (far - near) * metres_per_degree(latitude)[axis]
+        assert kstest(offset_m / 400, semicircular.cdf).pvalue > 0.001
+        # To either side 1.5 % of a disc lie beyond 0.925 of its radius.
+        assert (offset_m > 370).mean() == pytest.approx(0.015, abs=0.01)
+        assert (offset_m < -370).mean() == pytest.approx(0.015, abs=0.01)
 
 
 @pytest.mark.slow
@@ -99,7 +104,12 @@ def test_neighbours_share_a_centre_and_another_key_gives_another() -> None:
 @pytest.mark.parametrize("longitude", [-180.0, 179.9999])
 def test_centres_exist_everywhere_on_earth(latitude: float, longitude: float) -> None:
     found = shift_centres(np.array([latitude]), np.array([longitude]), 400.0, KEY)
-    assert distance_m(latitude, longitude, *found)[0] <= 400
+    assert 0 < distance_m(latitude, longitude, *found)[0] <= 400
+
+
+@pytest.mark.parametrize(("radius", "margin"), [(100, 50), (200, 100), (500, 100)])
+def test_a_zone_leaves_a_margin_of_100_metres_or_half_of_a_small_radius(radius: float, margin: float) -> None:
+    assert (Zones(radius=radius).margin_m, Zones(radius=radius).shift_m) == (margin, radius - margin)
 
 
 def test_what_strays_a_little_from_a_zone_is_hidden_with_it() -> None:
@@ -120,7 +130,7 @@ def test_users_with_nothing_left_stay_in_the_release(people: GpsTraces) -> None:
     ("given", "named"),
     [
         ({"radius": 0}, "radius"),
-        ({"radius": 2e5}, "radius"),
+        ({"radius": 100_001}, "radius"),
         ({"radius": 500, "shift": 501}, "shift"),
         ({"radius": 500, "shift": -1}, "shift"),
         ({"radius": 500, "places": 0}, "places"),

@@ -66,5 +66,5 @@ def test_halves_are_whole_days_of_the_same_people(people: tuple[Traces, Traces])
     first, last = split_reference(people[0])
     assert np.array_equal(first.user_ids, last.user_ids)
     assert first.n_events + last.n_events == people[0].n_events
-    with pytest.raises(ParameterError, match="cannot be cut"):
+    with pytest.raises(ParameterError, match="cannot be split"):
         split_reference(first.take_days(0, 1))

@@ -13,8 +13,9 @@ from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.generation import (
     TraceModel,
     VirtualUserHabits,
+    build_virtual_users,
     sample_rows,
-    sample_virtual_users,
+    sample_virtual_model,
 )
 from tracearena.synthesis.ppmtf.gibbs import Gaussian
 from tracearena.synthesis.ppmtf.training import SeenCells
@@ -110,9 +111,12 @@ def test_the_first_users_are_the_same_however_many_follow():
 def test_virtual_users_do_not_depend_on_the_training_users_rows(trained):
     other = trained.trace_model_
     shuffled = replace(other, users=other.users[::-1].copy(), visit_users=other.visit_users[::-1].copy())
-    prior = trained.transition_factors_.priors[0]
+    prior = trained.transition_factors_.psi.A
+    root = np.random.SeedSequence(2)
     pair = [
-        sample_virtual_users(model, (prior, prior), 20, np.random.SeedSequence(2), interval_s=3600).draw(3)
+        build_virtual_users(
+            sample_virtual_model(model, (prior, prior), 20, root), root, interval_s=3600
+        ).draw(3)
         for model in (other, shuffled)
     ]
     assert np.array_equal(*pair)

@@ -40,5 +40,5 @@ def test_one_chain_for_all_betrays_nobody(halves: tuple[Traces, Traces]) -> None
 
 def test_unknown_users_are_refused(halves: tuple[Traces, Traces]) -> None:
     before, training = halves
-    with pytest.raises(DataError, match="other ids"):
+    with pytest.raises(DataError, match="their ids differ"):
         attack_synthetic(training, before.take_users(np.arange(10)))
