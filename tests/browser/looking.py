@@ -13,7 +13,6 @@ async rules => {
     const options = { resultTypes: ["violations"], preload: false, ...only };
     const found = await axe.run(document, options);
     return found.violations
-        .filter(one => ["serious", "critical"].includes(one.impact))
         .map(one => `${one.id}: ${one.nodes.slice(0, 3).map(node => node.html.slice(0, 120)).join(" | ")}`);
 }
 """

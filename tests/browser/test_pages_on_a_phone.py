@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browser.looking import WIDE, faults
 from tests.contest.residents import Residents
 
 from tracearena.audit import charts, texts
@@ -111,3 +112,20 @@ def test_a_slider_moves_through_the_day(tmp_path: Path, page_of: Callable[..., A
         assert opened.locator("figure output").first.inner_text() == time
         assert set(opened.evaluate(shown, ["data-at", figure])) == {now}
         assert set(opened.evaluate(shown, ["data-since", figure])) == set(range(now + 1))
+
+
+def test_the_report_of_a_contest_has_no_fault_and_shows_its_scores(
+    tmp_path: Path, page_of: Callable[..., Any]
+) -> None:
+    """axe-core 0 findings, light and dark, wide and narrow; on a phone the scores are on the screen."""
+    held = simulate_contest(teams=3, users=30, days=4, maker=Residents(), seed=5)
+    contest_report(held.to_report_data("tracearena demo")).write(tmp_path / "report.html")
+    opened = page_of("file://", viewport=WIDE)
+    opened.goto(f"file://{tmp_path}/report.html")
+    assert [one for one in faults(opened) if "bytes" not in one] == []
+    opened.set_viewport_size({"width": 390, "height": 844})
+    right = "cells => Math.max(...cells.map(cell => cell.getBoundingClientRect().right))"
+    scores = opened.locator(".board td:nth-child(5)")
+    assert scores.count() == len(held.board.rows)
+    assert scores.evaluate_all(right) <= 390
+    assert opened.locator("#the-rules + details").get_attribute("open") is None

@@ -16,8 +16,6 @@ from tracearena.traces import Traces
 USERS = 12
 SCHEDULE = Schedule.from_dict(
     {
-        "registration_begin": "2026-05-01T00:00Z",
-        "registration_end": "2026-05-04T00:00Z",
         "anonymization_begin": "2026-05-04T00:00Z",
         "anonymization_end": "2026-05-08T00:00Z",
         "attack_begin": "2026-05-09T00:00Z",

@@ -10,7 +10,7 @@ from tests.contest.residents import Residents
 from tracearena.arena import UNINFORMED_ATTACKS
 from tracearena.contest import Rules, SimulatedContest, simulate_contest
 from tracearena.errors import ParameterError
-from tracearena.pages.contest import contest_report
+from tracearena.pages.contest import contest_report, name_defenders
 from tracearena.pages.svg import afterwards_picture
 
 SMALL = {"teams": 2, "users": 24, "days": 4, "maker": Residents(), "seed": 3}
@@ -43,10 +43,12 @@ def test_every_defence_meets_old_and_new_attacks(held: SimulatedContest) -> None
 
 
 def test_the_page_shows_them_with_their_band(held: SimulatedContest) -> None:
-    html = contest_report(held.to_report_data("mine")).html()
+    data = held.to_report_data("mine")
+    html = contest_report(data).html()
     assert "After the awards" in html
     scores = held.samples[0].scores
-    drawn = afterwards_picture(held.afterwards, [*scores.reidentification, *scores.trace_inference])
+    attacks = [*scores.reidentification, *scores.trace_inference]
+    drawn = afterwards_picture(held.afterwards, attacks, name_defenders(data))
     assert drawn.svg in html
     rows = [dict(zip(drawn.table_header, row, strict=True)) for row in drawn.table_rows]
     assert all(row["s_T_min"] <= row["s_T_min_contest"] for row in rows)

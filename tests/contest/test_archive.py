@@ -78,7 +78,9 @@ def test_it_is_unpacked_as_it_was_into_a_folder_of_its_own(folder: Path, archive
 def test_a_contest_that_is_not_over_is_not_archived(folder: Path, tmp_path: Path) -> None:
     half = Path(shutil.copytree(folder, tmp_path / "half"))
     shutil.rmtree(half / "results")
-    with pytest.raises(FileError, match="results: is not there, and belongs to a contest that is over"):
+    with pytest.raises(
+        FileError, match="results: is missing; the archive of a finished contest must have it"
+    ):
         write_archive(half, tmp_path / "half.zip")
     assert not (tmp_path / "half.zip").exists()
 

@@ -174,7 +174,9 @@ def test_a_preliminary_round_counts_once_and_this_one_by_its_weight() -> None:
     assert overall(board, {"a": 5.0}).winners == ("a",)
     with pytest.raises(DataError, match="'x' does not take part"):
         overall(board, {"x": 1.0})
-    with pytest.raises(ParameterError, match="overall award only"):
+    with pytest.raises(DataError, match="is not a team of this round"):
+        overall(board, {"VisitProb-R": 1.0})
+    with pytest.raises(ParameterError, match="only for the overall award"):
         make_awards(board_of([]), {"a": 1.0})
 
 
@@ -185,7 +187,7 @@ def test_the_overall_winner_may_be_kept_out_of_the_attack_awards() -> None:
     out = {one.name: one.winners for one in make_awards(two_rounds(winner_takes_attack_awards=False))}
     assert out["best-trace-inference"] == ("a",)
     assert out["best-anonymization"] == ("b",)
-    with pytest.raises(ParameterError, match="no overall award"):
+    with pytest.raises(ParameterError, match="without an overall award"):
         Rules(winner_takes_attack_awards=False)
 
 

@@ -135,7 +135,7 @@ def test_a_team_does_not_attack_itself() -> None:
     [
         ([attack("x", "a", 0.5)], "'x' does not take part"),
         ([attack("a", "x", 0.5)], "'x' does not take part"),
-        ([attack("none", "a", 0.5)], "attacks nobody"),
+        ([attack("none", "a", 0.5)], "does not attack"),
         ([attack("a", "b", 0.5, data_set=2)], "data set 2 does not exist"),
         ([attack("a", "none", 0.5, data_set=2)], "data set 2 does not exist"),
     ],
@@ -143,6 +143,14 @@ def test_a_team_does_not_attack_itself() -> None:
 def test_an_attack_of_or_on_what_does_not_exist_is_refused(records: list[AttackRecord], message: str) -> None:
     with pytest.raises(DataError, match=message):
         board_of(records)
+
+
+def test_the_pseudonymised_team_has_one_data_set_where_others_have_two() -> None:
+    assert board_of([attack("a", "none", 0.5)], data_sets=2).row("none").s_T_min == 0.5
+    with pytest.raises(
+        DataError, match="data set 2 of 'none' does not exist; the pseudonymised team has one"
+    ):
+        board_of([attack("a", "none", 0.5, data_set=2)], data_sets=2)
 
 
 def test_a_utility_of_an_unknown_team_is_refused() -> None:
@@ -244,9 +252,10 @@ def slow_minimum(attacks: Sequence[AttackRecord], target: str, data_set: int, ki
 @pytest.mark.slow
 @given(utility_lists(), attack_lists(), st.integers(0, 2**32))
 @examples(1000)
-def test_t14_the_minimum_is_that_of_brute_force_in_any_order(
+def test_the_minimum_is_that_of_brute_force_in_any_order(
     utilities: list[UtilityRecord], attacks: list[AttackRecord], order: int
 ) -> None:
+    """T14."""
     board = board_of(attacks, utilities, data_sets=2)
     assert len(board.rows) == 2 * len(TEAMS) + 1
     for row in board.rows:
@@ -263,9 +272,10 @@ def test_t14_the_minimum_is_that_of_brute_force_in_any_order(
 @pytest.mark.slow
 @given(attack_lists(), st.sampled_from(ATTACKERS), st.sampled_from(TARGETS), st.sampled_from([R, T]), SCORES)
 @examples(1000)
-def test_t14_one_more_attack_never_raises_a_minimum(
+def test_one_more_attack_never_raises_a_minimum(
     attacks: list[AttackRecord], attacker: str, target: str, kind: AttackKind, score: float
 ) -> None:
+    """T14."""
     if attacker == target:
         return
     new = attack(attacker, target, score, kind, receipt=1000)
@@ -280,9 +290,8 @@ def test_t14_one_more_attack_never_raises_a_minimum(
 @pytest.mark.slow
 @given(utility_lists(), attack_lists())
 @examples(1000)
-def test_t14_nothing_that_is_no_number_ranks(
-    utilities: list[UtilityRecord], attacks: list[AttackRecord]
-) -> None:
+def test_nothing_that_is_no_number_ranks(utilities: list[UtilityRecord], attacks: list[AttackRecord]) -> None:
+    """T14."""
     board = board_of(attacks, utilities, data_sets=2)
     for row in board.rows:
         assert 0 <= row.s_R_min <= 1
@@ -304,5 +313,5 @@ def test_a_board_under_other_names_is_the_same_board() -> None:
     assert renamed.row("000").role is Role.PSEUDONYMISED
     assert renamed.attacks["b", "Red", 1, T] == 0.5
     assert renamed.with_names({"Red": "a", "000": "none"}) == board
-    with pytest.raises(ParameterError, match="given to one party only"):
+    with pytest.raises(ParameterError, match="not empty, and unique"):
         board.with_names({"a": "b"})

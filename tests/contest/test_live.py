@@ -226,7 +226,8 @@ def test_every_release_has_its_own_users_under_its_commitment(held: Path) -> Non
     assert not list((held / "everybody").glob("live*"))
 
 
-def test_t25_a_second_release_draws_nobody_anew(folder: Path) -> None:
+def test_a_second_release_draws_nobody_anew(folder: Path) -> None:
+    """T25."""
     before = hashes(folder)
     assert release_all(read_submissions(folder)).new == ()
     assert hashes(folder) == before
@@ -277,7 +278,7 @@ def test_other_users_of_the_board_give_other_scores_although_scores_are_kept(fol
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "is not there, and the rules have a live board"),
+        (None, "is missing; rules with a live board need it"),
         ("live_user_id\n99\n", "must be some of"),
         ("live_user_id\n" + "".join(f"{n}\n" for n in range(1, USERS + 1)), "and not all"),
     ],
@@ -295,5 +296,5 @@ def test_a_board_without_its_users_stops_the_judge(folder: Path, text: str | Non
 def test_other_users_than_the_fixed_ones_stop_the_release(folder: Path) -> None:
     path = folder / "judge" / "live_team002_data01_IDP.csv"
     write_live_users(path, select_final_users(range(1, USERS + 1), read_live_users(path)))
-    with pytest.raises(FileError, match="not the table whose hash"):
+    with pytest.raises(FileError, match="does not match its hash"):
         release_all(read_submissions(folder))

@@ -16,8 +16,6 @@ MILLISECOND = timedelta(milliseconds=1)
 DAY = timedelta(days=1)
 START = datetime(2026, 5, 1, tzinfo=UTC)
 TIMES = {
-    "registration_begin": START,
-    "registration_end": START + 7 * DAY,
     "anonymization_begin": START + 7 * DAY,
     "anonymization_end": START + 14 * DAY,
     "attack_begin": START + 15 * DAY,
@@ -31,8 +29,7 @@ SCHEDULE = Schedule(**TIMES)
     ("day", "phase"),
     [
         (-1, None),
-        (0, Phase.REGISTRATION),
-        (6, Phase.REGISTRATION),
+        (6, None),
         (7, Phase.ANONYMIZATION),
         (14, None),
         (15, Phase.ATTACK),
@@ -47,7 +44,7 @@ def test_each_day_has_its_phase(day: int, phase: Phase | None) -> None:
 
 @pytest.mark.parametrize(
     ("gate", "name"),
-    [("registration", "registration"), ("obfuscated", "anonymization"), ("attacks", "attack")],
+    [("obfuscated", "anonymization"), ("attacks", "attack")],
 )
 def test_one_millisecond_before_the_end_is_in_and_the_end_is_late(gate: str, name: str) -> None:
     begin, end = TIMES[f"{name}_begin"], TIMES[f"{name}_end"]
@@ -61,7 +58,7 @@ def test_one_millisecond_before_the_end_is_in_and_the_end_is_late(gate: str, nam
 def test_the_time_left_counts_to_the_next_change() -> None:
     assert phase_at(SCHEDULE, START + 13.5 * DAY).time_left == DAY / 2
     assert phase_at(SCHEDULE, START + 14.75 * DAY).next_change == TIMES["attack_begin"]
-    assert phase_at(SCHEDULE, START - DAY).time_left == DAY
+    assert phase_at(SCHEDULE, START).time_left == 7 * DAY
     assert phase_at(SCHEDULE, TIMES["results_begin"]).time_left is None
 
 
@@ -69,7 +66,6 @@ def test_the_time_left_counts_to_the_next_change() -> None:
 def test_at_most_one_gate_is_open_and_it_is_that_of_the_phase(milliseconds: int) -> None:
     answer = phase_at(SCHEDULE, START + milliseconds * MILLISECOND)
     gates = {
-        Phase.REGISTRATION: answer.registration,
         Phase.ANONYMIZATION: answer.obfuscated,
         Phase.ATTACK: answer.attacks,
     }
@@ -105,8 +101,8 @@ def test_a_schedule_survives_json() -> None:
 
 @pytest.mark.parametrize("value", ["tomorrow", "2026-05-01", "2026-05-01T00:00", 5, None])
 def test_a_text_that_is_no_moment_is_refused(value: object) -> None:
-    with pytest.raises(ParameterError, match=r"registration_begin = .* with its time zone"):
-        Schedule.from_dict(SCHEDULE.to_dict() | {"registration_begin": value})
+    with pytest.raises(ParameterError, match=r"attack_begin = .* with its time zone"):
+        Schedule.from_dict(SCHEDULE.to_dict() | {"attack_begin": value})
 
 
 def test_missing_and_unknown_points_are_named() -> None:
@@ -119,7 +115,6 @@ def test_missing_and_unknown_points_are_named() -> None:
 def test_an_answer_is_plain_values() -> None:
     assert json.loads(json.dumps(phase_at(SCHEDULE, START + 8 * DAY).to_dict())) == {
         "phase": "anonymization",
-        "registration": "late",
         "obfuscated": "open",
         "attacks": "early",
         "next_change": "2026-05-15T00:00:00+00:00",
@@ -127,13 +122,18 @@ def test_an_answer_is_plain_values() -> None:
     }
 
 
-def test_weeks_begin_at_once_and_have_no_pause() -> None:
-    made = Schedule.weeks(START, anonymization_days=2, attack_days=0.5)
+def test_weeks_begin_at_once_with_a_pause_before_the_attacks_and_before_the_results() -> None:
+    made = Schedule.weeks(START, anonymization_days=2, attack_days=0.5, pause_hours=6)
     assert phase_at(made, START).obfuscated is Gate.OPEN
-    assert phase_at(made, START + 2 * DAY).attacks is Gate.OPEN
-    assert phase_at(made, START + 2.5 * DAY).phase is Phase.RESULTS
-    assert made.anonymization_end == made.attack_begin == START + 2 * DAY
-    assert made.attack_end == made.results_begin == START + 2.5 * DAY
+    assert phase_at(made, START + 2 * DAY).phase is None
+    assert phase_at(made, START + 2.25 * DAY).attacks is Gate.OPEN
+    assert phase_at(made, START + 2.75 * DAY).phase is None
+    assert phase_at(made, START + 3 * DAY).phase is Phase.RESULTS
+    usual = Schedule.weeks(START)
+    assert usual.attack_begin - usual.anonymization_end == usual.results_begin - usual.attack_end == DAY / 24
+    none = Schedule.weeks(START, pause_hours=0)
+    assert none.anonymization_end == none.attack_begin
+    assert none.attack_end == none.results_begin
 
 
 @pytest.mark.parametrize("days", [0, -1, float("nan"), 1e9, "7"])
@@ -145,13 +145,15 @@ def test_weeks_of_no_length_are_refused(days: float) -> None:
 
 
 def test_a_moved_end_takes_the_next_begin_with_it_where_there_is_no_pause() -> None:
-    made = Schedule.weeks(START)
+    made = Schedule.weeks(START, pause_hours=0)
     later = made.with_time("attack_end", START + 15 * DAY)
     assert later.attack_end == later.results_begin == START + 15 * DAY
     paused = made.with_time("attack_begin", START + 8 * DAY)
     assert paused.anonymization_end == made.anonymization_end
     again = paused.with_time("anonymization_end", START + 7.5 * DAY)
     assert again.attack_begin == START + 8 * DAY
+    beyond = paused.with_time("anonymization_end", START + 9 * DAY)
+    assert beyond.attack_begin == START + 10 * DAY, "a pause of a day stays one"
 
 
 def test_a_schedule_is_not_moved_out_of_order() -> None:

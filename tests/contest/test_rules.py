@@ -13,13 +13,32 @@ from tracearena.errors import ParameterError
 
 
 def test_the_defaults_are_those_of_the_paper() -> None:
-    rules = Rules()
-    assert (rules.users, rules.reference_days, rules.original_days) == (2000, 20, 20)
-    assert (rules.utility_threshold, rules.utility_limit_km, rules.inference_limit_km) == (0.7, 2, 2)
-    assert rules.sensitive_weight == 10
-    assert (rules.obfuscated_uploads, rules.attack_uploads) == (20, 20)
-    assert (rules.mode, rules.live_share, rules.live_answers_a_day) == ("sealed", 0.3, 3)
-    assert (rules.largest_file_mb, rules.largest_listed_ids) == (64, 16_000_000)
+    assert Rules().to_dict() == {
+        "users": 2000,
+        "reference_days": 20,
+        "original_days": 20,
+        "data_sets": 1,
+        "sample_teams": 2,
+        "pseudonymised_team": True,
+        "sample_attacks": ["VisitProb-R", "HomeProb-R", "VisitProb-T", "HomeProb-T"],
+        "utility_threshold": 0.7,
+        "utility_rule": "paper",
+        "utility_limit_km": 2.0,
+        "inference_limit_km": 2.0,
+        "sensitive_weight": 10.0,
+        "overall_total": False,
+        "final_weight": 9.0,
+        "winner_takes_attack_awards": True,
+        "obfuscated_uploads": 20,
+        "attack_uploads": 20,
+        "largest_file_mb": 64,
+        "largest_listed_ids": 16000000,
+        "mode": "sealed",
+        "live_share": 0.3,
+        "live_decimals": 2,
+        "live_answers_a_day": 3,
+        "live_refresh_hours": [0, 6, 12, 18],
+    }
 
 
 def test_a_utility_equal_to_the_threshold_is_valid() -> None:
@@ -136,6 +155,11 @@ def test_a_contest_is_named_by_its_data_sets() -> None:
     assert Rules(data_sets=2).challenge == "re-identification challenge and trace-inference challenge"
 
 
+def test_the_extra_team_is_said_to_have_one_data_set_where_others_have_two() -> None:
+    assert "It has one data set." not in " ".join(Rules(data_sets=1).explain())
+    assert "It has one data set." in " ".join(Rules(data_sets=2).explain())
+
+
 def test_the_live_board_tells_that_other_users_decide() -> None:
     told = " ".join(Rules(mode="live").explain())
     assert "a random 30% of the users" in told
@@ -150,5 +174,5 @@ def test_a_share_of_a_live_board_is_told_with_all_its_digits() -> None:
 
 def test_it_is_told_what_is_counted_as_an_upload() -> None:
     told = " ".join(Rules().explain())
-    assert "once it was received whole, whether its format is right or not" in told
-    assert "one that came too late and one that the judge failed to score cost nothing" in told
+    assert "once it is received completely, whether its format is right or not" in told
+    assert "late ones, and those that the judge failed to score do not count" in told

@@ -48,7 +48,8 @@ def final(published: Path) -> Board:
     return read_score_tables(*(published / f"final_{name}.csv" for name in NAMES)).board()
 
 
-def test_t12_every_published_minimum_of_2019_comes_out(final: Board, published: Path) -> None:
+def test_every_published_minimum_of_2019_comes_out(final: Board, published: Path) -> None:
+    """T12."""
     for name, attribute in (("reidentification", "s_R_min"), ("trace_inference", "s_T_min")):
         rows = rows_of(published / f"final_{name}.csv")
         assert len(rows) == 34
@@ -57,7 +58,8 @@ def test_t12_every_published_minimum_of_2019_comes_out(final: Board, published: 
             assert ours == pytest.approx(float(row["SecI"]), abs=1e-12)
 
 
-def test_t12_all_42_published_sums_of_2019_come_out(final: Board, published: Path) -> None:
+def test_all_42_published_sums_of_2019_come_out(final: Board, published: Path) -> None:
+    """T12."""
     rows = rows_of(published / "final_sums.csv")
     assert len(rows) == 21
     for row in rows:
@@ -65,7 +67,8 @@ def test_t12_all_42_published_sums_of_2019_come_out(final: Board, published: Pat
         assert attack_sums(final, T)[row["team"]] == pytest.approx(float(row["trace_inference"]), abs=1e-6)
 
 
-def test_t12_the_published_winners_of_2019_win(final: Board) -> None:
+def test_the_published_winners_of_2019_win(final: Board) -> None:
+    """T12."""
     told = summary(final, make_awards(final))
     assert [award["winners"] for award in told["awards"]] == [["009"], ["001"], ["004"], ["002"]]
     assert (told["valid"], told["compared"]) == (17, 18)
@@ -223,7 +226,7 @@ GOOD = {
     [
         ("utility", 1, 0, "1", r"row 1 \(line 2\), column team: got '1'.*three digits"),
         ("utility", 1, 0, "００１", "three digits"),
-        ("utility", 2, 0, "001", "stands in two rows"),
+        ("utility", 2, 0, "001", "occurs in two rows"),
         ("utility", 1, 1, "3", "column data_set: got '3': it must be 1 or 2"),
         ("utility", 1, 2, "nan", "a number from 0 to 1"),
         ("utility", 1, 2, "1.5", "a number from 0 to 1"),
@@ -231,11 +234,11 @@ GOOD = {
         ("utility", 1, 2, "1_0", "a number from 0 to 1"),
         ("utility", 0, 2, "score", "the header"),
         ("reidentification", 1, 2, "0.5", "a team does not attack itself"),
-        ("reidentification", 1, 3, "-", "only where a team would attack itself"),
+        ("reidentification", 1, 3, "-", "only allowed for a team and itself"),
         ("reidentification", 1, 4, "inf", "column I1: got 'inf'"),
-        ("reidentification", 0, 4, "001", "named twice"),
-        ("reidentification", 0, 4, "", "no name"),
-        ("reidentification", 0, 4, "000", "attacks nobody"),
+        ("reidentification", 0, 4, "001", "occurs twice"),
+        ("reidentification", 0, 4, "", "is missing"),
+        ("reidentification", 0, 4, "000", "does not attack"),
         ("trace_inference", 1, 0, "003", "no utility in the table of utilities"),
         ("trace_inference", 1, 1, "2", "the pseudonymised team has one"),
         ("trace_inference", 0, 0, "team", "the header does not begin with target,data_set"),

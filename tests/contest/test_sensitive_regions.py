@@ -34,7 +34,7 @@ def test_what_is_sensitive_is_read_strictly(text: str) -> None:
 
 
 def test_a_category_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(DataError, match=r"'clinic'; there are .*Hospital"):
+    with pytest.raises(DataError, match=r"'clinic'; the categories are .*Hospital"):
         select_categories(POINTS, ("hospital", "clinic"))
     with pytest.raises(DataError, match="no categories"):
         select_categories(Places([0], [0]), ("hospital",))

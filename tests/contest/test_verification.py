@@ -104,7 +104,7 @@ def test_an_archive_is_right(archive: Path) -> None:
     result = verify_archive(archive)
     assert result.findings == ()
     assert result.is_right
-    assert result.told == ()
+    assert result.assumed == ()
     assert result.name == "Friday"
     counts = {"commitments": 3, "releases": 3, "utilities": 3, "attacks": 5 + 3 * 4}
     assert result.checked.items() >= counts.items()
@@ -119,8 +119,10 @@ def test_an_archive_of_a_contest_with_a_live_board_is_right(live: Path) -> None:
 def test_without_originals_it_is_said_what_could_not_be_found_again(without_originals: Path) -> None:
     result = verify_archive(without_originals)
     assert result.findings == ()
-    assert result.told[:3] == tuple(f"utility of team {team}, data set 1" for team in ("000", "001", "002"))
-    assert "s_T of 002 on team 001, data set 1" in result.told
+    assert result.assumed[:3] == tuple(
+        f"utility of team {team}, data set 1" for team in ("000", "001", "002")
+    )
+    assert "s_T of 002 on team 001, data set 1" in result.assumed
     assert result.checked["utilities"] == 0
     assert result.checked["attacks"] == 3 + 3 * 2
     assert result.checked["releases"] == result.checked["commitments"] == 3
@@ -250,7 +252,7 @@ def test_rounding_is_no_finding(archive: Path, tmp_path: Path) -> None:
 
 
 def test_a_byte_that_changes_no_score_is_named_by_its_hash(archive: Path, tmp_path: Path) -> None:
-    file = ALL + "LETTER.txt"
+    file = ALL + "LETTER-attack.txt"
 
     def change(folder: Path) -> None:
         (folder / file).write_text((folder / file).read_text() + " ")
@@ -261,12 +263,12 @@ def test_a_byte_that_changes_no_score_is_named_by_its_hash(archive: Path, tmp_pa
 
 def test_files_that_are_gone_or_new_are_named(archive: Path, tmp_path: Path) -> None:
     def change(folder: Path) -> None:
-        (folder / ALL / "LETTER.txt").unlink()
+        (folder / ALL / "LETTER-attack.txt").unlink()
         (folder / ALL / "more.txt").write_text("x")
 
     result = found(archive, tmp_path, change, mend=False)
     assert [(one.what, one.where) for one in result.findings] == [
-        ("hash", "everybody/LETTER.txt"),
+        ("hash", "everybody/LETTER-attack.txt"),
         ("hash", "everybody/more.txt"),
     ]
 
@@ -340,7 +342,7 @@ def test_scores_that_somebody_kept_are_not_believed(sealed: Path, archive: Path,
     path = changed(
         archive, tmp_path / "kept.zip", lambda folder: (folder / "judge/scores.jsonl").write_bytes(kept)
     )
-    with pytest.raises(FileError, match="no place in an archive"):
+    with pytest.raises(FileError, match="does not belong in an archive"):
         verify_archive(path)
 
 

@@ -26,8 +26,6 @@ from tracearena.synthesis import PPMTF
 BEGIN = datetime(2026, 5, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 SCHEDULE = Schedule(
-    registration_begin=BEGIN,
-    registration_end=BEGIN + DAY,
     anonymization_begin=BEGIN + DAY,
     anonymization_end=BEGIN + 8 * DAY,
     attack_begin=BEGIN + 9 * DAY,
@@ -40,7 +38,7 @@ TEMPLATE = "contest_template"
 
 ON_BOTH = {
     "test_backup", "test_broken_databases", "test_creation", "test_jobs", "test_judging",
-    "test_t40_moving", "test_upgrading", "test_uploads_at_once", "test_wrong_clock",
+    "test_moving_databases", "test_upgrading", "test_uploads_at_once", "test_wrong_clocks",
 }  # fmt: skip
 """Tests that are about what a database does. All others run on PostgreSQL in `make test-long`."""
 
@@ -215,7 +213,7 @@ def holding(
     in_sqlite: Callable[..., tuple[Path, ContestLinks]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Held]:
-    """Makes contests with the rules asked for, their clock driven and in the registration phase."""
+    """Makes contests with the rules asked for, their clock driven and a day before the start."""
 
     def hold(**rules: Any) -> Held:
         if database is None:

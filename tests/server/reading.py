@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-_FORMATS = "API ASCII CSV Ed English GB ID JSON JavaScript KB MB Parquet SHA UTC ZIP gz gzip km"
+_FORMATS = (
+    "API ASCII CSV Ed English GB HTML ID JSON JavaScript KB MB Markdown Parquet Python SHA UTC ZIP gz gzip "
+    "km pandas"
+)
 _COMMANDS = "Content Idempotency Key Length etable etraces reg_id backup contest new serve teams tracearena"
 SAME = frozenset(f"{_FORMATS} {_COMMANDS} VisitProb".split())
 """Names of formats and of commands: they are called so in Japanese too."""
 # Names of files, hashes, symbols of the papers, and places that scripts fill.
-_NO_WORDS = re.compile(r"[\w-]+\.(csv|json|toml)(\.sig)?\b|\b[0-9a-f]{64}\b|s_[URT](,min)?|%\(\w+\)s")
+_NO_WORDS = re.compile(r"[\w-]+\.(csv|json|toml|txt)(\.sig)?\b|\b[0-9a-f]{64}\b|s_[URT](,min)?|%\(\w+\)s")
 _APART = ("code", "pre", "kbd", "bdi", "style", "script")
 _VOID = ("meta", "link", "input", "br", "hr", "img")
 _SPOKEN = ("aria-label", "title", "alt", "placeholder", "data-copy", "data-copied")

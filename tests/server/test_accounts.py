@@ -37,8 +37,8 @@ def test_passwords_are_hashed_by_argon2_with_19_mib(held: Held) -> None:
     assert Member.objects.get().password.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
 
 
-def test_t35_the_login_cookie_is_renewed_at_login(held: Held) -> None:
-    """Whoever knew the cookie before knows nothing after; the token of the forms is new as well."""
+def test_the_login_cookie_is_renewed_at_login(held: Held) -> None:
+    """T35: Whoever knew the cookie before knows nothing after; the token of the forms is new as well."""
     from tracearena.server.accounts import SessionStore
 
     joined(held, "001", "ann")
@@ -60,8 +60,8 @@ def test_t35_the_login_cookie_is_renewed_at_login(held: Held) -> None:
     assert client.cookies["sessionid"].value != renewed
 
 
-def test_t35_logout_kills_both_cookies(held: Held) -> None:
-    """The old ones open nothing, even if somebody kept them."""
+def test_logout_kills_both_cookies(held: Held) -> None:
+    """T35: The old ones open nothing, even if somebody kept them."""
     client = joined(held, "001", "ann")
     kept = {name: one.value for name, one in client.cookies.items()}
     assert {"sessionid", "unlock"} <= set(kept)
@@ -74,8 +74,8 @@ def test_t35_logout_kills_both_cookies(held: Held) -> None:
     assert thief.get("/team/data/bundle").status_code == 302
 
 
-def test_t35_cookies_are_for_the_server_alone(held: Held) -> None:
-    """No script reads them, no other site sends them."""
+def test_cookies_are_for_the_server_alone(held: Held) -> None:
+    """T35: No script reads them, no other site sends them."""
     client = joined(held, "001")
     for name, same_site in (("sessionid", "Lax"), ("unlock", "Strict"), ("csrftoken", "Lax")):
         assert client.cookies[name]["httponly"], name
@@ -97,8 +97,8 @@ def test_neither_the_session_nor_its_cookie_alone_opens_the_bundle(held: Held) -
     assert client.get("/team/data/bundle").status_code == 403
 
 
-def test_t35_whoever_reads_the_database_is_not_logged_in(held: Held) -> None:
-    """Neither table nor backup holds a cookie that a browser could send."""
+def test_whoever_reads_the_database_is_not_logged_in(held: Held) -> None:
+    """T35: Neither table nor backup holds a cookie that a browser could send."""
     from tracearena.server.operations import backup
 
     client = joined(held, "001", "ann")
@@ -127,8 +127,8 @@ def test_a_new_password_opens_the_bundle_and_ends_other_logins(held: Held) -> No
     assert logged_in("ann", new).get("/team/data/bundle").status_code == 200
 
 
-def test_t36_tokens_are_hashed_and_shown_once(held: Held) -> None:
-    """No table holds the secret, no page shows it again."""
+def test_tokens_are_hashed_and_shown_once(held: Held) -> None:
+    """T36: No table holds the secret, no page shows it again."""
     from tracearena.server.models import Token
 
     client = joined(held, "001")
@@ -141,8 +141,11 @@ def test_t36_tokens_are_hashed_and_shown_once(held: Held) -> None:
     assert row["digest"] == crypto.hash_secret(secret)
 
 
-def test_t36_tokens_are_scoped_and_revocable(held: Held) -> None:
-    """A token is its own team, opens its own bundle, and ends when it is revoked, by its own team only."""
+def test_tokens_are_scoped_and_revocable(held: Held) -> None:
+    """T36.
+
+    A token is its own team, opens its own bundle, and ends when it is revoked, by its own team only.
+    """
     from tracearena.server.models import Token
 
     client, other = joined(held, "001"), joined(held, "002")
@@ -157,8 +160,8 @@ def test_t36_tokens_are_scoped_and_revocable(held: Held) -> None:
     assert client.post(f"/team/tokens/{number}/revoke").status_code == 404
 
 
-def test_t36_nothing_but_a_good_token_counts_in_the_api(held: Held) -> None:
-    """No login cookie, no link, no password, no token of thin air; and the answer has the one shape."""
+def test_nothing_but_a_good_token_counts_in_the_api(held: Held) -> None:
+    """T36: No login cookie, no link, no password, no token of thin air; and the answer has the one shape."""
     client = joined(held, "001")
     assert client.get("/api/v1/me").status_code == 401
     for secret in ("", "x", held.created.invitations["001"], "tracearena_" + 43 * "A"):
@@ -167,8 +170,8 @@ def test_t36_nothing_but_a_good_token_counts_in_the_api(held: Held) -> None:
 
 
 @pytest.mark.slow
-def test_t37_there_is_no_default_account(held: Held) -> None:
-    """A new contest has links and nobody in it."""
+def test_there_is_no_default_account(held: Held) -> None:
+    """T37: A new contest has links and nobody in it."""
     from tracearena.server.models import Member, Token
 
     assert not Member.objects.exists()
@@ -248,8 +251,8 @@ def test_after_the_login_one_goes_to_pages_of_ours_only(held: Held) -> None:
 
 
 @pytest.mark.slow
-def test_t20_other_teams_objects_are_404(held: Held) -> None:
-    """Uploads and tokens of others, pages of other roles: nothing says that they are there."""
+def test_other_teams_objects_are_404(held: Held) -> None:
+    """T20: Uploads and tokens of others, pages of other roles: nothing says that they are there."""
     from tracearena.server.models import Token
 
     held.anonymization()

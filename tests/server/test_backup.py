@@ -73,8 +73,11 @@ def test_a_restored_contest_is_the_same_and_goes_on(played: Held, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_t21_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path: Path) -> None:
-    """Neither the judge's key, nor a row of an original, nor who is who, nor the password of a database."""
+def test_a_backup_holds_no_secret_in_clear_and_no_key(played: Held, tmp_path: Path) -> None:
+    """T21.
+
+    Neither the judge's key, nor a row of an original, nor who is who, nor the password of a database.
+    """
     write_backup(played.folder, tmp_path / "friday.tar")
     content = (tmp_path / "friday.tar").read_bytes()
     private = played.judge_private_key
@@ -215,8 +218,11 @@ def test_a_folder_knows_nothing_of_where_it_was(held: Held, tmp_path: Path) -> N
 
 
 @pytest.mark.long
-def test_t39_backups_under_load_hold_every_file_that_they_know_of(held: Held, tmp_path: Path) -> None:
-    """Five backups while two teams hand in as fast as they can; every receipt in each has its very file."""
+def test_backups_under_load_hold_every_file_that_they_know_of(held: Held, tmp_path: Path) -> None:
+    """T39.
+
+    Five backups while two teams hand in as fast as they can; every receipt in each has its very file.
+    """
     held.anonymization()
     stop = threading.Event()
     working = [threading.Thread(target=_hand_in_until, args=(held, team, stop)) for team in ("001", "002")]

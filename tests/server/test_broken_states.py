@@ -76,7 +76,7 @@ def test_pages_of_a_contest_in_which_nothing_happened(held: Held) -> None:
     from tracearena.server.models import Team
 
     boss = organiser(held)
-    for at in (SCHEDULE.registration_begin, SCHEDULE.attack_end, SCHEDULE.results_begin):
+    for at in (SCHEDULE.anonymization_begin, SCHEDULE.attack_end, SCHEDULE.results_begin):
         held.at(at)
         for address in ("/", "/board", "/organiser", "/organiser/submissions", "/organiser/teams"):
             text = boss.get(address).content.decode()

@@ -150,17 +150,20 @@ def test_requests_and_answers_may_be_larger_than_a_pipe() -> None:
     assert PROBE.run("probe", [b"", *pieces, b""], limits=ROOMY) == large
 
 
-def test_t11_a_child_that_takes_too_much_memory_is_stopped() -> None:
+def test_a_child_that_takes_too_much_memory_is_stopped() -> None:
+    """T11."""
     assert died(b"hoard", Limits(memory_mb=100)).reason == "memory"
 
 
 @pytest.mark.slow
-def test_t11_a_child_that_computes_too_long_is_stopped() -> None:
+def test_a_child_that_computes_too_long_is_stopped() -> None:
+    """T11."""
     assert died(b"loop", Limits(memory_mb=400, cpu_s=1)).reason == "cpu"
 
 
 @pytest.mark.slow
-def test_t11_a_child_that_does_nothing_is_stopped() -> None:
+def test_a_child_that_does_nothing_is_stopped() -> None:
+    """T11."""
     started = time.monotonic()
     assert died(b"sleep", Limits(memory_mb=400, wall_s=2)).reason == "wall-clock"
     assert time.monotonic() - started < 100
@@ -238,7 +241,8 @@ def test_work_that_is_not_there_is_a_death() -> None:
 
 
 @pytest.mark.slow
-def test_t11_a_poison_file_hurts_itself_alone() -> None:
+def test_a_poison_file_hurts_itself_alone() -> None:
+    """T11."""
     tight = Limits(memory_mb=200, cpu_s=20)
     poison = b"reg_id\n" + b"1 2 3 4 5 6\n" * 5_500_000
     with pytest.raises(ChildDied) as caught:
@@ -248,7 +252,8 @@ def test_t11_a_poison_file_hurts_itself_alone() -> None:
     assert isinstance(good, UploadArrays)
 
 
-def test_t11_the_verdict_on_a_poison_file_names_it_and_the_limit() -> None:
+def test_the_verdict_on_a_poison_file_names_it_and_the_limit() -> None:
+    """T11."""
     verdict = Verdict.too_costly("../poison.csv", "memory")
     assert verdict.code == "too-costly"
     assert verdict.reason == "poison.csv: cannot be read within the judge's limits (memory)"

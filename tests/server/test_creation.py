@@ -56,8 +56,8 @@ def test_the_judge_opens_originals_and_every_key(held: Held) -> None:
     assert zipfile.is_zipfile(io.BytesIO(unseal(own, held.folder.for_team("001").read_bytes())))
 
 
-def test_t21_no_secret_lies_in_clear_in_a_new_contest(held: Held) -> None:
-    """No file of the folder holds a row of an original, a link's secret or the judge's key."""
+def test_no_secret_lies_in_clear_in_a_new_contest(held: Held) -> None:
+    """T21: No file of the folder holds a row of an original, a link's secret or the judge's key."""
     private = held.judge_private_key
     original = unseal(private, held.folder.for_judge("orgtraces_team001_data01_IDP.csv").read_bytes())
     secrets = [original[200:300], private, private.hex().encode(), held.created.organiser.encode()]

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 
 from tracearena.contest import phase_at
 from tracearena.contest.simulated_teams import plan_hand_ins
@@ -32,15 +32,15 @@ FORM = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["friday", "--demo"], "a demo makes a contest of its own"),
-        (["--demo", "--host", "0.0.0.0"], "for this machine alone"),
-        (["--demo", "--host", "contest.example.org"], "for this machine alone"),
+        (["friday", "--demo"], "--demo makes its own contest"),
+        (["--demo", "--host", "0.0.0.0"], "to this machine only"),
+        (["--demo", "--host", "contest.example.org"], "to this machine only"),
         (["--demo", "--phase", "registration"], "--phase"),
         (["--demo", "--secure"], "--secure does not apply to a demo"),
         (["--demo", "--allowed-host", "a.example"], "--allowed-host does not apply to a demo"),
         (["--demo", "--judge-key", "key"], "--judge-key does not apply to a demo"),
         (["friday", "--phase", "attack"], "--phase does not apply"),
-        ([], "which contest?"),
+        ([], "name the folder of the contest"),
     ],
 )
 def test_a_demo_is_of_its_own_and_for_this_machine(words: list[str], told: str, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def shown(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         try:
             for line in process.stdout:
                 said += line
-                if "gone when you end it" in line:
+                if "deletes these accounts" in line:
                     break
             yield said, process
         finally:
@@ -122,8 +122,11 @@ def _login(url: str, name: str, password: str) -> httpx.Response:
 
 
 @pytest.mark.slow
-def test_t37_the_accounts_of_a_demo_are_drawn_work_and_vanish() -> None:
-    """An organiser and two teams, by names and passwords of this run alone; afterwards nothing is left."""
+def test_the_accounts_of_a_demo_are_drawn_work_and_vanish() -> None:
+    """T37.
+
+    An organiser and two teams, by names and passwords of this run alone; afterwards nothing is left.
+    """
     with shown("--phase", "anonymization") as (said, _):
         accounts = ACCOUNT.findall(said)
         assert [role for role, *_ in accounts] == ["organiser", "team 001", "team 002"]
@@ -135,7 +138,7 @@ def test_t37_the_accounts_of_a_demo_are_drawn_work_and_vanish() -> None:
             assert ("Control room" if role == "organiser" else "What to do next") in page.text
         for name in ("admin", "organiser", "demo", "root", "team", "001"):
             assert _login(accounts[0][3], name, name).status_code == 403
-        files = [Path(one) for one in re.findall(r"can hand in: (\S+)", said)]
+        files = [Path(one) for one in re.findall(r"can submit: (\S+)", said)]
         assert all((one / "obfuscated.csv").is_file() for one in files)
         home = httpx.get(accounts[0][3].partition("/login")[0])
         assert "set by hand" in home.text
@@ -144,8 +147,8 @@ def test_t37_the_accounts_of_a_demo_are_drawn_work_and_vanish() -> None:
         httpx.get(str(home.url))
 
 
-def test_t37_no_password_of_a_demo_comes_twice() -> None:
-    """They are drawn from the system's source."""
+def test_no_password_of_a_demo_comes_twice() -> None:
+    """T37: They are drawn from the system's source."""
     drawn = [make_demo_account("organiser", "/organiser") for _ in range(50)]
     assert len({one.password for one in drawn}) == 50
     assert len({one.name for one in drawn}) > 1
@@ -199,5 +202,5 @@ def test_a_rehearsal_goes_through_all_phases() -> None:
     assert {row["team"] for row in shown["board"]} == {"000", "001", "002"}
     pairs = {(one["attacker"], one["target"]) for one in shown["attacks"]}
     assert {("001", "000"), ("001", "002"), ("002", "000"), ("002", "001")} <= pairs
-    stages = [line for line in done.err.splitlines() if line in ("teams defend", "everybody attacks")]
-    assert stages == ["teams defend", "everybody attacks"]
+    stages = [line for line in done.err.splitlines() if line in ("teams defend", "teams attack")]
+    assert stages == ["teams defend", "teams attack"]

@@ -32,8 +32,8 @@ def test_the_policy_allows_nothing_inline_and_nothing_foreign() -> None:
 
 
 @pytest.mark.slow
-def test_t38_headers_on_every_answer(held: Held) -> None:
-    """For every address, role and method, errors and static files included."""
+def test_headers_on_every_answer(held: Held) -> None:
+    """T38: For every address, role and method, errors and static files included."""
     held.anonymization()
     member, boss = joined(held, "001"), organiser(held)
     secret = token(member)
@@ -69,8 +69,8 @@ def test_an_answer_to_head_has_no_body(held: Held) -> None:
         assert (body, answer.headers["Content-Length"]) == (b"", "4")
 
 
-def test_t38_headers_on_what_goes_wrong(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault of ours, a wrong host, a form from elsewhere, a body that is none."""
+def test_headers_on_what_goes_wrong(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """T38: A fault of ours, a wrong host, a form from elsewhere, a body that is none."""
     from tracearena.server import results
 
     _check_headers(browser(headers={"Host": "evil.example"}).get("/"), "wrong host")
@@ -85,8 +85,8 @@ def test_t38_headers_on_what_goes_wrong(held: Held, monkeypatch: pytest.MonkeyPa
     _check_headers(shape, "500 of the API")
 
 
-def test_t38_behind_https_browsers_are_told_to_stay_there(held: Held, settings_turned: Any) -> None:
-    """And cookies are never sent in clear."""
+def test_behind_https_browsers_are_told_to_stay_there(held: Held, settings_turned: Any) -> None:
+    """T38: And cookies are never sent in clear."""
     settings_turned(held, Address(hosts=["contest.example"], secure=True))
     client = joined(held, "001")
     assert "max-age" in client.get("/").headers["Strict-Transport-Security"]
@@ -110,8 +110,8 @@ def settings_turned() -> Any:
 
 
 @pytest.mark.slow
-def test_t34_every_form_wants_its_token(held: Held) -> None:
-    """No route takes a POST, PUT, PATCH or DELETE of another site; whoever is logged in."""
+def test_every_form_wants_its_token(held: Held) -> None:
+    """T34: No route takes a POST, PUT, PATCH or DELETE of another site; whoever is logged in."""
     held.anonymization()
     clients = {"member": joined(held, "001"), "organiser": organiser(held), "visitor": browser()}
     taken = set()
@@ -126,8 +126,8 @@ def test_t34_every_form_wants_its_token(held: Held) -> None:
     assert {"/login", "/join", "/password", "/team/tokens", "/organiser/publish"} <= taken
 
 
-def test_t34_a_form_with_its_token_is_taken(held: Held) -> None:
-    """So the refusals above are about the token, and about nothing else."""
+def test_a_form_with_its_token_is_taken(held: Held) -> None:
+    """T34: So the refusals above are about the token, and about nothing else."""
     client = _strict(joined(held, "001"))
     client.get("/team/tokens")
     csrf = client.cookies["csrftoken"].value
@@ -138,8 +138,8 @@ def test_t34_a_form_with_its_token_is_taken(held: Held) -> None:
     assert foreign.status_code == 403
 
 
-def test_t34_the_api_takes_no_cookies(held: Held) -> None:
-    """A page elsewhere that makes a browser send its cookies gets nothing done."""
+def test_the_api_takes_no_cookies(held: Held) -> None:
+    """T34: A page elsewhere that makes a browser send its cookies gets nothing done."""
     held.anonymization()
     client = joined(held, "001")
     posts = [path for method, path in api_routes() if method != "GET"]

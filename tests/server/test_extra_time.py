@@ -36,9 +36,9 @@ def test_the_end_of_a_team_with_extra_time_is_its_own(held: Held) -> None:
     def hand_in(at: datetime) -> list[str]:
         held.at(at)
         key = at.isoformat()
-        by_form(client, "obfuscated/1", b"by form", f"f{key}")
-        caller.upload("obfuscated/1", b"by API", f"a{key}")
-        other.upload("obfuscated/1", b"by another", f"o{key}")
+        by_form(client, "obfuscated/1", f"by form {key}".encode(), f"f{key}")
+        caller.upload("obfuscated/1", f"by API {key}".encode(), f"a{key}")
+        other.upload("obfuscated/1", f"by another {key}".encode(), f"o{key}")
         return list(Submission.objects.order_by("pk").values_list("state", flat=True))[-3:]
 
     assert hand_in(end - MS) == ["received", "received", "received"]
@@ -95,8 +95,13 @@ def test_extra_time_is_more_time_and_ends_before_the_next_phase(held: Held) -> N
     held.attack()
     acts = AuditEntry.objects.count()
     for team, point, to, problem in (
-        ("003", "attack_end", SCHEDULE.attack_end, "everybody has until"),
-        ("003", "attack_end", SCHEDULE.results_begin + MS, "move results_begin to a later time first"),
+        ("003", "attack_end", SCHEDULE.attack_end, "Everybody has until"),
+        (
+            "003",
+            "attack_end",
+            SCHEDULE.results_begin + MS,
+            "before the opening of the results",
+        ),
         ("003", "attack_end", SCHEDULE.attack_begin, "is past"),
         ("003", "anonymization_end", SCHEDULE.anonymization_end + DAY / 2, "is past"),
         ("000", "attack_end", LATER, "one of 001, 002, 003"),
@@ -106,7 +111,7 @@ def test_extra_time_is_more_time_and_ends_before_the_next_phase(held: Held) -> N
             give_extra_time(team, point, to, **WHY)
     assert (AuditEntry.objects.count(), Contest.get_current().extra_time) == (acts, {})
     give_extra_time("003", "attack_end", LATER, **WHY)
-    with pytest.raises(ParameterError, match="results_begin"):
+    with pytest.raises(DataError, match="team 003 has extra time beyond it"):
         move_point("results_begin", LATER - MS, **WHY)
     move_point("results_begin", LATER, **WHY)
 
@@ -134,13 +139,13 @@ def test_everybody_sees_extra_time_and_the_team_its_own(
     assert boss.post("/organiser/phases", form).status_code == 302
     last = AuditEntry.objects.last()
     assert last is not None
-    assert (last.actor, last.act, last.details["team"]) == ("organiser", "extra time given", "003")
+    assert (last.actor, last.act, last.details["team"]) == ("person 1", "extra time given", "003")
     for page in (browser().get("/rules"), boss.get("/organiser/phases")):
-        assert "of team 003, which has extra time" in page.content.decode()
+        assert "for team 003, which has extra time" in page.content.decode()
     assert browser().get("/api/v1/contest").json()["extra_time"] == {"003": {"attack_end": LATER.isoformat()}}
-    assert "extra time" in team.get("/team").content.decode()
+    assert "Your team has extra time" in team.get("/team").content.decode()
     held.anonymization()
-    assert "extra time" not in team.get("/team").content.decode()
+    assert "Your team has extra time" not in team.get("/team").content.decode()
     held.at(SCHEDULE.attack_end)
     own = {"Authorization": f"Bearer {token(team)}"}
     assert browser().get("/api/v1/phase", headers=own).json()["phase"] == "attack"

@@ -28,7 +28,7 @@ def test_a_failed_job_is_listed_and_tried_again(
     hands.without_children(monkeypatch)
     held.anonymization()
     folder = str(held.folder.path)
-    assert _said("list", folder) == (0, "nothing has failed\n")
+    assert _said("list", folder) == (0, "no job has failed\n")
     with monkeypatch.context() as broken:
         broken.setattr(scoring, "score_upload", lambda *given: 1 / 0)
         submission = hands.defend(held, "001", tmp_path)

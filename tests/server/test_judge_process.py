@@ -177,7 +177,7 @@ def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
     from tracearena.server.judge.scoring import JudgeFiles
     from tracearena.server.operations.status import collect_status
 
-    assert dict(_format_status(collect_status(held.folder)))["guards"] == "unknown while no judge works"
+    assert dict(_format_status(collect_status(held.folder)))["guards"] == "unknown while no judge is running"
     monkeypatch.setattr(working.JudgeWorker, "_send_heartbeats", lambda judge: None)
     told = []
 
@@ -186,7 +186,7 @@ def test_what_a_judges_kernel_lacks_is_in_the_status_and_in_the_log(
         judge.stop()
 
     monkeypatch.setattr(working.JudgeWorker, "_enqueue_due", look)
-    for missing, said in (("", "all in place"), ("This kernel has no Landlock.", "judge 1: This kernel has")):
+    for missing, said in (("", "all active"), ("This kernel has no Landlock.", "judge 1: This kernel has")):
         monkeypatch.setattr(working, "describe_missing_guards", lambda missing=missing: missing)
         judge = working.JudgeWorker(JudgeFiles(held.folder, held.judge_private_key), "judge 1", grace_s=10)
         judge.run()

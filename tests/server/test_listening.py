@@ -20,7 +20,7 @@ def test_this_machine_needs_nothing(host: str) -> None:
 @pytest.mark.parametrize(
     ("address", "missing"),
     [
-        (Address(), "--allowed-host and --secure"),
+        (Address(), "--allowed-host and --certificate and --key"),
         (NAMED, "--secure"),
         (Address(secure=True), "--allowed-host"),
     ],

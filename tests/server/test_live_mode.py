@@ -105,8 +105,8 @@ def test_a_receipt_says_that_the_live_board_scores(live: Held, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_t23_three_answers_a_day_and_target_are_scored(live: Held, tmp_path: Path) -> None:
-    """More are taken and count at the end; the next day has a budget of its own."""
+def test_three_answers_a_day_and_target_are_scored(live: Held, tmp_path: Path) -> None:
+    """T23: More are taken and count at the end; the next day has a budget of its own."""
     made = [hands.attack_table(live, "002", "001", tmp_path, right=n) for n in range(5)]
     hands.attack_table(live, "002", "000", tmp_path, right=1)
     hands.judged(live)

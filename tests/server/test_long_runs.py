@@ -111,12 +111,15 @@ def _survives(held: Held, tmp_path: Path, count: int, kills: int) -> None:
 
 
 @pytest.mark.long
-def test_t05_some_jobs_and_some_kills(held: Held, tmp_path: Path) -> None:
-    """Twenty results, none double, none wrong, however five judges were killed."""
+def test_some_jobs_and_some_kills(held: Held, tmp_path: Path) -> None:
+    """T5: Twenty results, none double, none wrong, however five judges were killed."""
     _survives(held, tmp_path, 20, 5)
 
 
 @pytest.mark.long
-def test_t05_t10_four_hundred_jobs_and_a_hundred_kills(held: Held, tmp_path: Path) -> None:
-    """400 results, 0 double, 0 wrong; and no job is open for longer than ten minutes once it is begun."""
+def test_four_hundred_jobs_and_a_hundred_kills(held: Held, tmp_path: Path) -> None:
+    """T5, T10.
+
+    400 results, 0 double, 0 wrong; and no job is open for longer than ten minutes once it is begun.
+    """
     _survives(held, tmp_path, 400, 100)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.border.command_line import Done, tracearena
+from tests.command_line import Done, tracearena
 from tests.server.conftest import BEGIN, DAYS, TEAMS, USERS
 
+from tracearena import __version__
+from tracearena.files import csv_rows
 from tracearena.server import clock
 from tracearena.server.store.crypto import needs_passphrase, read_judge_key
 from tracearena.server.store.folder import Folder
@@ -95,12 +98,50 @@ def test_official_files_that_are_ready_are_taken(tmp_path: Path, prepared: Calla
 
 
 @pytest.mark.slow
+def test_names_links_and_a_wheel_come_with_the_contest(tmp_path: Path) -> None:
+    """As many teams as names; links in a file of the owner's; the wheel where pip finds it; no own names."""
+    (tmp_path / "names.csv").write_text('name\nPaper Cranes\n"=HYPERLINK(""x"")"\nFog Bank\n')
+    wheel = f"tracearena-{__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(tmp_path / wheel, "w") as archive:
+        archive.writestr("tracearena/__init__.py", "")
+    without_teams = SMALL[2:]
+    done = new(
+        tmp_path, *without_teams, "--names", "names.csv", "--links", "links.csv", "--wheel", wheel,
+        "--no-own-names",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert "team 001 Paper Cranes" in done.out
+    assert "only this machine can reach" in done.err, "nobody said where browsers come"
+    assert "the people of 3 teams are being made" in done.err, "a pipe hears something as well"
+    links = tmp_path / "links.csv"
+    assert links.stat().st_mode & 0o777 == 0o600
+    rows = csv_rows(links.read_text())
+    assert rows[0] == ["team", "name", "link"]
+    assert [row[:2] for row in rows[1:]] == [
+        ["001", "Paper Cranes"], ["002", '=HYPERLINK("x")'], ["003", "Fog Bank"],
+    ]  # fmt: skip
+    assert "'=HYPERLINK" in links.read_text(), "no spreadsheet takes it for a formula"
+    assert all(row[2] in done.out for row in rows[1:])
+    folder = Folder(tmp_path / "friday")
+    assert (folder.wheels / wheel).is_file()
+    assert len((folder.everybody / "preliminary.csv").read_text().splitlines()) == 38
+    from tracearena.server.models import Contest
+    from tracearena.server.settings import configure
+
+    configure(folder)
+    assert Contest.get_current().teams_may_choose_names is False
+    shown = (folder.path / "contest.toml").read_text()
+    assert 'name = "A contest"' in shown
+    assert "Fog Bank" in shown
+
+
+@pytest.mark.slow
 def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     """Folder, key, database, options, charter: each by a sentence."""
     (tmp_path / "key").write_text("an older one")
     (tmp_path / "contest.toml").write_text('name = "Friday"\nteams = 0\n')
-    assert "never written over" in refused(tmp_path, "--judge-key", "key")
-    assert "must lie outside" in refused(tmp_path, "--judge-key", "friday/key")
+    assert "never overwritten" in refused(tmp_path, "--judge-key", "key")
+    assert "must be outside" in refused(tmp_path, "--judge-key", "friday/key")
     away = refused(tmp_path, "--database", "postgresql://nobody@127.0.0.1:1/none")
     assert "does not answer" in away
     assert "refused" in away
@@ -109,6 +150,13 @@ def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path: Path) -> No
     assert "exclude each other" in refused(tmp_path, "--data", "a.csv", "--files", "b")
     assert "--grid" in refused(tmp_path, "--grid", "8x8")
     assert "with its zone" in refused(tmp_path, "--begin", "2026-05-01")
+    (tmp_path / "names.csv").write_text("name\nCranes\ncranes\n")
+    assert "row 2" in refused(tmp_path, "--names", "names.csv")
+    (tmp_path / "names.csv").write_text("team,name\n009,Cranes\n")
+    assert "001 to 003" in refused(tmp_path, "--names", "names.csv", "--teams", "3")
+    (tmp_path / "links.csv").touch()
+    assert "links are written to a new file" in refused(tmp_path, "--links", "links.csv")
+    assert "no wheel of this version" in refused(tmp_path, "--wheel", "names.csv")
     (tmp_path / "friday").mkdir()
     (tmp_path / "friday" / "something").touch()
     assert "not an empty folder" in refused(tmp_path)

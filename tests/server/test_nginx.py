@@ -98,8 +98,8 @@ def test_pages_and_uploads_come_through_nginx(held: Held, proxied: str, kind: st
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", hostile.TWO_HUNDRED)
-def test_t29_the_same_times_hold_through_nginx(held: Held, proxied: str, kind: str) -> None:
-    """p95 of 200 pages below 500 ms; an upload in 15 s."""
+def test_the_same_times_hold_through_nginx(held: Held, proxied: str, kind: str) -> None:
+    """T29: p95 of 200 pages below 500 ms; an upload in 15 s."""
     secret = token(joined(held, "001"))
     with hostile.attack(proxied, hostile.TWO_HUNDRED[kind](proxied)):
         time.sleep(2)

@@ -6,13 +6,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 from tests.server.conftest import DAY, SCHEDULE, Held
 from tests.server.hands import defend, judged, without_children
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.server import teams
-from tracearena.server.accounts import find_usable_link
+from tracearena.server.accounts import find_usable_link, withdraw_links
+from tracearena.server.models import Team
 from tracearena.server.operations.schedule import move_point
 from tracearena.server.operations.status import collect_status
 
@@ -35,16 +36,20 @@ def test_an_end_moves_with_a_reason_and_is_written_down(held: Held) -> None:
 
 
 def test_nothing_is_moved_into_the_past_or_out_of_order(held: Held) -> None:
-    """Not a begin that has passed, not an end to a time that has, not an end behind the next phase."""
+    """Not a begin that has passed, not an end to a time that has, not an end behind the next end."""
     held.anonymization()
     with pytest.raises(DataError, match="is past"):
         _moved("anonymization_end", -6.9)
-    with pytest.raises(DataError, match="not taken back"):
+    with pytest.raises(DataError, match="cannot be undone"):
         _moved("anonymization_begin", 2)
-    with pytest.raises(ParameterError, match="attack_begin"):
-        _moved("anonymization_end", 3)
+    said = (
+        "The end of the anonymization cannot be at 2026-05-18 00:00 UTC: it must be after the start of the "
+        r"anonymization \(2026-05-02 00:00 UTC\) and before the end of the attacks \(2026-05-17 00:00 UTC\)."
+    )
+    with pytest.raises(DataError, match=said):
+        _moved("anonymization_end", 9)
     with pytest.raises(ParameterError, match="reason"):
-        move_point("attack_end", SCHEDULE.attack_end + DAY, reason=" ", actor="test")
+        move_point("attack_end", SCHEDULE.attack_end + DAY, reason="x" * 201, actor="test")
     with pytest.raises(ParameterError, match="point"):
         move_point("dinner", SCHEDULE.attack_end, reason="hunger", actor="test")
 
@@ -66,18 +71,26 @@ def test_a_phase_does_not_go_on_once_its_data_is_published(
 
 
 def test_the_next_free_team_gets_a_name_and_a_link(held: Held) -> None:
-    """Its old link ends; when all have names, the sentence says where teams come from."""
-    key = held.judge_private_key
-    team, secret = teams.add_team("Paper Cranes", key)
-    assert (team.number, team.name) == ("001", "Paper Cranes")
-    link = find_usable_link(secret)
+    """A link that was given before ends only if its place is chosen; then the next free place has none."""
+    key, sent = held.judge_private_key, held.created.invitations
+    with pytest.raises(DataError, match=r"001, 002, 003 are free, .* may have been sent"):
+        teams.add_team("Paper Cranes", key)
+    assert all(find_usable_link(secret) for secret in sent.values())
+    made = teams.add_team("Paper Cranes", key, "002")
+    assert (made.team.number, made.team.name, made.withdrawn) == ("002", "Paper Cranes", 1)
+    link = find_usable_link(made.secret)
     assert link is not None
-    assert link.team == team
-    assert find_usable_link(held.created.invitations["001"]) is None
+    assert link.team == made.team
+    assert find_usable_link(sent["002"]) is None
+    withdraw_links(team=Team.objects.get(number="003"))
     with pytest.raises(ParameterError, match="already"):
         teams.add_team("Paper Cranes", key)
-    assert teams.add_team("Fog Bank", key)[0].number == "002"
-    teams.add_team("Card Sharps", key)
+    third = teams.add_team("Fog Bank", key)
+    assert (third.team.number, third.withdrawn) == ("003", 0)
+    assert find_usable_link(sent["001"]) is not None
+    with pytest.raises(ParameterError, match="a free one: 001"):
+        teams.add_team("Card Sharps", key, "003")
+    teams.add_team("Card Sharps", key, "001")
     with pytest.raises(DataError, match="contest new --teams"):
         teams.add_team("One too many", key)
 
@@ -90,9 +103,9 @@ def test_a_reset_ends_old_links_and_if_asked_members_and_tokens(held: Held) -> N
 
     member, private = accounts.redeem_link(held.created.invitations["002"], "Ann", "a long password")
     token = tokens.make_token(member, "mine", private)
-    _, first = teams.reset_team("002", held.judge_private_key, everything=False)
+    first = teams.reset_team("002", held.judge_private_key, everything=False).secret
     assert tokens.find_caller(token) is not None
-    _, second = teams.reset_team("002", held.judge_private_key, everything=True)
+    second = teams.reset_team("002", held.judge_private_key, everything=True).secret
     assert find_usable_link(first) is None
     assert find_usable_link(second) is not None
     assert tokens.find_caller(token) is None
@@ -120,9 +133,13 @@ def test_the_commands_say_the_same(held: Held) -> None:
     """Through the front door, for people and for programs."""
     folder = held.folder.path
     assert tracearena("contest", "status", folder, "--json").json["teams"] == 3
-    assert "registration" in tracearena("contest", "phase", folder).out
-    added = tracearena("contest", "team", "add", folder, "Cranes", "--judge-key", held.judge_key, "--json")
+    assert "before the start" in tracearena("contest", "phase", folder).out
+    add = ("contest", "team", "add", folder, "Cranes", "--judge-key", held.judge_key)
+    full = tracearena(*add)
+    assert (full.status, "may have been sent" in full.err) == (2, True)
+    added = tracearena(*add, "--team", "001", "--json")
     assert added.json["number"] == "001"
+    assert "1 link that team 001 was given before is void" in added.err
     assert added.json["link"].startswith("http://127.0.0.1:8000/join#")
     assert "001   Cranes" in tracearena("contest", "team", "list", folder).out
     refused = tracearena(
@@ -143,10 +160,10 @@ def test_the_key_of_another_contest_is_refused(held: Held, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-def test_t17_an_export_is_refused_while_a_job_is_open(
+def test_an_export_is_refused_while_a_job_is_open(
     held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And before the results are published; the archive does not appear."""
+    """T17: And before the results are published; the archive does not appear."""
     from tracearena.server.judge.export import export_contest
     from tracearena.server.judge.scoring import JudgeFiles
     from tracearena.server.store import queue

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.server import hands
 from tests.server.conftest import Held
+from tests.server.test_export import over
 from tests.server.test_public_pages import page
-from tests.server.test_t17_export import over
 from tests.server.visitors import browser, joined, organiser
 
 from tracearena.contest import verify_archive

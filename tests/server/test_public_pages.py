@@ -82,7 +82,7 @@ def test_every_page_says_where_one_is(held: Held) -> None:
 @pytest.mark.parametrize(
     ("at", "said"),
     [
-        (SCHEDULE.registration_begin - DAY, "Pause: the next phase begins in"),
+        (SCHEDULE.anonymization_begin - DAY, "Before the start: the anonymization phase begins in"),
         (SCHEDULE.anonymization_begin + DAY, '<li aria-current="step">Anonymization'),
         (SCHEDULE.anonymization_end, "Pause: the next phase begins in"),
         (SCHEDULE.attack_begin, '<li aria-current="step">Attack'),
@@ -103,7 +103,7 @@ def test_the_strip_tells_the_phase_and_what_is_left(held: Held, at: Any, said: s
 def test_home_tells_everybody_what_to_do(held: Held) -> None:
     """A visitor, a member and an organiser, in every phase, with links to pages that are there."""
     clients = {"visitor": browser(), "member": joined(held, "001"), "organiser": organiser(held)}
-    for at in (SCHEDULE.registration_begin, SCHEDULE.anonymization_begin, SCHEDULE.attack_begin):
+    for at in (SCHEDULE.anonymization_begin - DAY, SCHEDULE.anonymization_begin, SCHEDULE.attack_begin):
         held.at(at)
         told = {}
         for role, client in clients.items():

@@ -88,13 +88,13 @@ def _said(client: Any, address: str, head: dict[str, str]) -> bytes:
 
 
 @pytest.mark.slow
-def test_t19_no_canary_sings_on_any_address_in_any_role_and_phase(
+def test_no_canary_sings_on_any_address_in_any_role_and_phase(
     holding: Callable[..., Held],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Originals, ID tables, uploads, scores and secrets of others: not a byte, and none in the log."""
+    """T19: Originals, ID tables, uploads, scores and secrets of others: not a byte, and none in the log."""
     caplog.set_level(logging.DEBUG)
     hands.without_children(monkeypatch)
     held = holding(sample_attacks=("VisitProb-R",))
@@ -236,8 +236,11 @@ def _plant_board() -> None:
 
 
 @pytest.mark.slow
-def test_t19_no_secret_is_in_the_log_of_a_server(held: Held) -> None:
-    """Neither what belongs there, in headers and forms, nor what somebody puts into an address by mistake."""
+def test_no_secret_is_in_the_log_of_a_server(held: Held) -> None:
+    """T19.
+
+    Neither what belongs there, in headers and forms, nor what somebody puts into an address by mistake.
+    """
     held.anonymization()
     client = joined(held, "001", "ann")
     secret = token(client)
@@ -338,26 +341,29 @@ def _defended(held: Held, tmp_path: Path) -> tuple[Any, Program]:
 
 
 @pytest.mark.slow
-def test_t22_right_and_wrong_attacks_get_the_same_answers(
+def test_right_and_wrong_attacks_get_the_same_answers(
     holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fifty of each: byte for byte, but for number, time and hash; at once, when checked, when scored."""
+    """T22.
+
+    Fifty of each: byte for byte, but for number, time and hash; at once, when checked, when scored.
+    """
     _check_indistinguishable(holding, tmp_path, monkeypatch, 50)
 
 
 @pytest.mark.long
-def test_t22_five_hundred_right_and_wrong_attacks(
+def test_five_hundred_right_and_wrong_attacks(
     holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same."""
+    """T22: The same."""
     _check_indistinguishable(holding, tmp_path, monkeypatch, 500)
 
 
 @pytest.mark.slow
-def test_t23_the_oracle_budget_holds_in_parallel(
+def test_the_oracle_budget_holds_in_parallel(
     holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Twenty attacks on one target at once, two judges: three are scored that day, three the next."""
+    """T23: Twenty attacks on one target at once, two judges: three are scored that day, three the next."""
     from django.db import connection
 
     from tracearena.server.models import Score

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 from tests.server.conftest import Held
 
 from tracearena.errors import DataError, ParameterError

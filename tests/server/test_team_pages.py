@@ -96,7 +96,7 @@ def test_the_results_are_out(held: Held, tmp_path: Path) -> None:
     assert "the results come next" in _step(client)
     Contest.objects.update(published_at=SCHEDULE.results_begin)
     assert "The results are out." in _step(client)
-    assert 'href="/board"' in _page(client, "/team").partition("<main")[2]
+    assert 'href="/team/results"' in _page(client, "/team").partition("<main")[2]
 
 
 @pytest.mark.slow
@@ -129,14 +129,14 @@ def test_an_upload_goes_through_its_steps(
     content = hands.obfuscated(held, "001", tmp_path)
     first = by_form(client, "obfuscated/1", b"reg_id\n77777\n", "a")["Location"]
     second = by_form(client, "obfuscated/1", content, "b")["Location"]
-    third = by_form(client, "obfuscated/1", content, "c")["Location"]
-    steps = ["received done", "checked next", "scored later", "published later"]
+    third = by_form(client, "obfuscated/1", content.removesuffix(b"\n"), "c")["Location"]
+    steps = ["received done", "to be checked next", "to be scored later", "to be published later"]
     assert _looks(_page(client, third)) == steps
     assert client.get(f"{third}/state").json() == {"state": "received", "settled": False}
     hands.judged(held)
     assert client.get(f"{third}/state").json() == {"state": "scored", "settled": True}
     done = ["received done", "checked done", "scored done"]
-    assert _looks(_page(client, third)) == [*done, "published next"]
+    assert _looks(_page(client, third)) == [*done, "to be published next"]
     assert _looks(_page(client, second)) == [*done, "another upload counts broken"]
     assert _looks(_page(client, first)) == ["received done", "refused broken"]
     held.at(SCHEDULE.anonymization_end)
@@ -269,7 +269,7 @@ def test_targets_show_which_attacks_are_handed_in(
     assert "/files/pubtraces_team002_data01_IDP.csv" in row
     assert "/files/reftraces_team002_data01_IDP.csv" in row
     assert f"/team/submissions/{mine.pk}" in row
-    assert _looks(row) == ["received done", "checked done", "scored next", "published later"]
+    assert _looks(row) == ["received done", "checked done", "to be scored next", "to be published later"]
     assert "/team/uploads/attack/002/1/inferred-traces" in row
     assert f"/team/submissions/{other.pk}" not in page
     assert '<th scope="row">001' not in page
@@ -398,4 +398,4 @@ def test_two_data_sets_have_a_gauge_each(
     assert page.count('<figure class="picture">') == 2
     hands.hand_in(held, "001", "obfuscated", hands.obfuscated(held, "001", tmp_path))
     hands.judged(held)
-    assert "data set 2: nothing was handed in yet" in _step(client)
+    assert "data set against trace inference (TRP): nothing was handed in yet" in _step(client)

@@ -66,26 +66,26 @@ def _stored(held: Held) -> list[Path]:
 
 
 @pytest.mark.slow
-def test_t01_fifty_uploads_at_once_at_a_limit_of_five(holding: Callable[..., Held]) -> None:
-    """Exactly five are taken, and no database is locked."""
+def test_fifty_uploads_at_once_at_a_limit_of_five(holding: Callable[..., Held]) -> None:
+    """T1: Exactly five are taken, and no database is locked."""
     _check_limit(holding, 1)
 
 
 @pytest.mark.slow
-def test_t01_the_limit_holds_over_two_web_processes(holding: Callable[..., Held]) -> None:
-    """What counts is in the database, whichever process takes an upload."""
+def test_the_limit_holds_over_two_web_processes(holding: Callable[..., Held]) -> None:
+    """T1: What counts is in the database, whichever process takes an upload."""
     _check_limit(holding, 1, "--workers", "2")
 
 
 @pytest.mark.long
-def test_t01_fifty_uploads_at_once_twenty_times(holding: Callable[..., Held]) -> None:
-    """Always exactly five."""
+def test_fifty_uploads_at_once_twenty_times(holding: Callable[..., Held]) -> None:
+    """T1: Always exactly five."""
     _check_limit(holding, 20)
 
 
 @pytest.mark.slow
-def test_t02_one_key_twenty_times_at_once_is_one_submission(holding: Callable[..., Held]) -> None:
-    """Everybody gets the same receipt, even where the limit is one."""
+def test_one_key_twenty_times_at_once_is_one_submission(holding: Callable[..., Held]) -> None:
+    """T2: Everybody gets the same receipt, even where the limit is one."""
     from tracearena.server.models import Quota, Submission
 
     held = holding(obfuscated_uploads=1)
@@ -145,20 +145,23 @@ def _wait_for_parts(held: Held) -> None:
 
 
 @pytest.mark.slow
-def test_t06_a_web_that_is_killed_in_uploads_leaves_nothing(held: Held) -> None:
-    """No half file under a hash, no row, no quota used; the next upload is taken as if nothing had been."""
+def test_a_web_that_is_killed_in_uploads_leaves_nothing(held: Held) -> None:
+    """T6.
+
+    No half file under a hash, no row, no quota used; the next upload is taken as if nothing had been.
+    """
     _check_kills(held, 10 if held.database is None else 4, seed=6)
 
 
 @pytest.mark.long
-def test_t06_a_web_that_is_killed_fifty_times(held: Held) -> None:
-    """The same."""
+def test_a_web_that_is_killed_fifty_times(held: Held) -> None:
+    """T6: The same."""
     _check_kills(held, 50, seed=7)
 
 
 @pytest.mark.slow
-def test_t06_a_client_that_hangs_up_costs_no_quota(held: Held) -> None:
-    """A cancelled upload leaves no row, no part, and no file."""
+def test_a_client_that_hangs_up_costs_no_quota(held: Held) -> None:
+    """T6: A cancelled upload leaves no row, no part, and no file."""
     from tracearena.server.models import Quota, Submission
 
     held.anonymization()

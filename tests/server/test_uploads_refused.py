@@ -44,8 +44,11 @@ def _form_and_program(held: Held, team: str = "001") -> tuple[Client, Program]:
     return client, Program(token(client))
 
 
-def test_t18_a_millisecond_before_the_end_is_in_and_the_end_is_late(held: Held) -> None:
-    """On form and API alike, by the time at which the last byte came; late costs nothing of the limit."""
+def test_a_millisecond_before_the_end_is_in_and_the_end_is_late(held: Held) -> None:
+    """T18.
+
+    On form and API alike, by the time at which the last byte came; late costs nothing of the limit.
+    """
     from tracearena.server.models import Job, Submission
 
     client, caller = _form_and_program(held)
@@ -62,8 +65,8 @@ def test_t18_a_millisecond_before_the_end_is_in_and_the_end_is_late(held: Held) 
     assert caller.get("data_sets").json()[0]["uploads_left"] == 18
 
 
-def test_t18_attacks_have_the_same_edges(held: Held) -> None:
-    """The begin is in, the millisecond before is early; the end is late."""
+def test_attacks_have_the_same_edges(held: Held) -> None:
+    """T18: The begin is in, the millisecond before is early; the end is late."""
     from tracearena.server.models import DataSet, Submission
 
     _release("002")
@@ -77,8 +80,8 @@ def test_t18_attacks_have_the_same_edges(held: Held) -> None:
     ):
         held.at(moment)
         key = moment.isoformat()
-        assert caller.upload(path, b"guess", f"a{key}").status_code == status
-        form = by_form(client, path, b"guess", f"f{key}")
+        assert caller.upload(path, f"guess {key}".encode(), f"a{key}").status_code == status
+        form = by_form(client, path, f"other {key}".encode(), f"f{key}")
         assert form.status_code == (302 if status == 201 else status)
     states = list(Submission.objects.order_by("pk").values_list("state", flat=True))
     assert states == 4 * ["received"] + 2 * ["late"]
@@ -123,7 +126,7 @@ def test_a_retry_when_nothing_is_left_gets_the_old_receipt(holding: Callable[...
     held.anonymization()
     first = caller.upload("obfuscated/1", b"rows", "k").json()
     assert caller.upload("obfuscated/1", b"rows", "k").json() == first
-    assert caller.upload("obfuscated/1", b"rows", "other").json()["error"]["code"] == "quota"
+    assert caller.upload("obfuscated/1", b"others", "other").json()["error"]["code"] == "quota"
 
 
 def test_what_the_judge_has_closed_takes_nothing_more(held: Held) -> None:
@@ -138,10 +141,11 @@ def test_what_the_judge_has_closed_takes_nothing_more(held: Held) -> None:
 
 
 @pytest.mark.parametrize("moment", ["begin", "write", "sync", "rename"])
-def test_t09_a_full_disk_is_507_and_clear_text(
-    held: Held, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
-    """At whatever point it fills up: nothing is kept, nothing is used up, and the next upload is taken."""
+def test_a_full_disk_is_507_and_clear_text(held: Held, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    """T9.
+
+    At whatever point it fills up: nothing is kept, nothing is used up, and the next upload is taken.
+    """
     from tracearena.server.models import Quota, Submission
 
     held.anonymization()
@@ -180,8 +184,8 @@ def _fill_disk(patched: pytest.MonkeyPatch, moment: str) -> None:
         patched.setattr(Path, "rename", full)
 
 
-def test_t09_a_database_without_space_says_the_same(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite and PostgreSQL have words of their own for it."""
+def test_a_database_without_space_says_the_same(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    """T9: SQLite and PostgreSQL have words of their own for it."""
     from django.db import OperationalError
 
     from tracearena.server import submissions
@@ -196,8 +200,8 @@ def test_t09_a_database_without_space_says_the_same(held: Held, monkeypatch: pyt
     assert not [path for path in held.folder.uploads.rglob("*") if path.is_file()]
 
 
-def test_t09_a_file_size_limit_of_the_system_is_507_too(held: Held) -> None:
-    """The kernel itself says no, in the middle of a write."""
+def test_a_file_size_limit_of_the_system_is_507_too(held: Held) -> None:
+    """T9: The kernel itself says no, in the middle of a write."""
     held.anonymization()
     folder = held.folder
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -215,8 +219,8 @@ def test_t09_a_file_size_limit_of_the_system_is_507_too(held: Held) -> None:
 
 
 @pytest.mark.slow
-def test_t28_a_file_above_the_cap_is_413(holding: Callable[..., Held]) -> None:
-    """On form and API; exactly the cap is taken."""
+def test_a_file_above_the_cap_is_413(holding: Callable[..., Held]) -> None:
+    """T28: On form and API; exactly the cap is taken."""
     held = holding(largest_file_mb=1)
     held.anonymization()
     client, caller = _form_and_program(held)
@@ -228,8 +232,8 @@ def test_t28_a_file_above_the_cap_is_413(holding: Callable[..., Held]) -> None:
     assert by_form(client, "obfuscated/1", 2**20 * b"y", "f").status_code == 302
 
 
-def test_t28_a_form_without_a_file_takes_no_large_body(held: Held) -> None:
-    """A visitor cannot keep the server reading: what is too large by its own account is not read."""
+def test_a_form_without_a_file_takes_no_large_body(held: Held) -> None:
+    """T28: A visitor cannot keep the server reading: what is too large by its own account is not read."""
     client, unread = joined(held, "001"), FakePayload()
     for who, path, length, status in (
         (browser(), "/login", 2**16 + 1, 413),
@@ -256,8 +260,8 @@ def test_a_body_without_a_length_is_411(held: Held) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["length", "chunks", "form"])
-def test_t28_four_gigabytes_are_refused(holding: Callable[..., Held], way: str) -> None:
-    """Whether the length is known, unknown, or comes in a form; the memory of the server stays flat."""
+def test_four_gigabytes_are_refused(holding: Callable[..., Held], way: str) -> None:
+    """T28: Whether the length is known, unknown, or comes in a form; the memory of the server stays flat."""
     held = holding(largest_file_mb=8)
     held.anonymization()
     client, caller = _form_and_program(held)
@@ -357,8 +361,11 @@ NASTY = {
 
 
 @pytest.mark.slow
-def test_t30_nasty_file_names_are_shown_and_used_for_nothing(held: Held) -> None:
-    """No folder is left, no letter turns the text around, no tag is a tag; the file lies under its hash."""
+def test_nasty_file_names_are_shown_and_used_for_nothing(held: Held) -> None:
+    """T30.
+
+    No folder is left, no letter turns the text around, no tag is a tag; the file lies under its hash.
+    """
     from tracearena.server.models import Submission
 
     held.anonymization()
@@ -379,8 +386,8 @@ def test_t30_nasty_file_names_are_shown_and_used_for_nothing(held: Held) -> None
     assert not outside
 
 
-def test_t30_nasty_names_in_the_form(held: Held) -> None:
-    """The same by the form."""
+def test_nasty_names_in_the_form(held: Held) -> None:
+    """T30: The same by the form."""
     from tracearena.server.models import Submission
 
     held.anonymization()
@@ -415,12 +422,14 @@ def test_a_form_that_broke_off_is_not_taken(held: Held) -> None:
 
 
 def test_the_team_of_an_upload_is_that_of_the_token(held: Held) -> None:
-    """Whatever the file, its name or a field says."""
+    """Whatever the file or a field says; a name that says another team is refused."""
     from tracearena.server.models import Submission
 
     held.anonymization()
     caller = program(held, "001")
-    caller.upload("obfuscated/1?team=002", b"team_id\n002\n", "k", "anotraces_team002_data01_IDP.csv")
+    theirs = caller.upload("obfuscated/1", b"team_id\n002\n", "k", "anotraces_team002_data01_IDP.csv")
+    assert theirs.status_code == 409
+    caller.upload("obfuscated/1?team=002", b"team_id\n002\n", "k", "team002.csv")
     found = Submission.objects.select_related("team", "data_set__team").get()
     assert (found.team.number, found.data_set.team.number) == ("001", "001")
 
@@ -477,13 +486,15 @@ def test_nobody_but_a_team_puts_anything_on_the_disk(held: Held, monkeypatch: py
 
 def _release(team: str) -> None:
     from tracearena.server import clock
-    from tracearena.server.models import DataSet
+    from tracearena.server.models import Contest, DataSet
 
+    DataSet.objects.update(closed_at=clock.now())
     DataSet.objects.filter(team__number=team).update(released_at=clock.now())
+    Contest.objects.update(anonymization_closed_at=clock.now())
 
 
-def test_t21_an_upload_on_its_way_is_sealed_from_the_first_byte(held: Held) -> None:
-    """What lies on the disk, half or whole, holds nothing of the clear text; only the judge opens it."""
+def test_an_upload_on_its_way_is_sealed_from_the_first_byte(held: Held) -> None:
+    """T21: What lies on the disk, half or whole, holds nothing of the clear text; only the judge opens it."""
     canary = b"the quick brown fox jumps over the lazy dog\n"
     file = uploads.open_upload_stream(64)
     for _ in range(5_000):

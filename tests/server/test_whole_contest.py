@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.border.command_line import Done, tracearena
+from tests.command_line import Done, tracearena
 from tests.server.independent_awards import awards
 
 from tracearena.server import clock

@@ -1,4 +1,4 @@
-"""A contest that is over in one zip file: anyone who has it can judge everything again.
+"""Archives of finished contests: zip files with which anyone can judge the contest again.
 
 Inside is a contest's folder as `tracearena.contest.data` lays it out, with the results, and a manifest with
 the hash of every file::
@@ -40,6 +40,8 @@ from tracearena.files import digest_file, digest_values, read_bytes, replacing
 from tracearena.files.archives import unpack_archive
 
 RESULTS, BOARD, PRELIMINARY = "results", "board.json", "preliminary.csv"
+WRITE_UPS = "write_ups.json"
+"""What teams say of their defences and attacks, and where their code is."""
 SIGNATURE, AUDIT_LOG = f"{MANIFEST}.sig", "audit_log.json"
 FORMAT, VERSION = "tracearena-contest-archive", 1
 _FOLDERS = (JUDGE, EVERYBODY, SUBMISSIONS, RESULTS)
@@ -98,7 +100,7 @@ def write_archive(
     for needed in (contest_file.NAME, *_FOLDERS, f"{RESULTS}/{BOARD}"):
         if not (place / needed).exists():
             raise FileError.whole(
-                place / needed, "is not there, and belongs to a contest that is over", "missing"
+                place / needed, "is missing; the archive of a finished contest must have it", "missing"
             )
     names = [name for name in _list_files(place) if _is_archivable(place, name, originals)]
     tables = [PurePosixPath(name).name for name in names if name.startswith(f"{JUDGE}/ptable_")]
@@ -129,7 +131,7 @@ def write_archive(
 
 @contextmanager
 def read_archive(path: str | PathLike[str]) -> Iterator[Archive]:
-    """Unpack an archive into a folder of one's own, which lasts as long as the block.
+    """Unpack an archive into a temporary folder, which is removed after the block.
 
     Raises
     ------
@@ -140,29 +142,33 @@ def read_archive(path: str | PathLike[str]) -> Iterator[Archive]:
     place = Path(path)
     place.stat()
     if not zipfile.is_zipfile(place):
-        raise FileError.whole(place, "is no archive of a contest (a zip)", "bad-archive")
+        raise FileError.whole(place, "is not an archive of a contest (a zip file)", "bad-archive")
     try:
         with zipfile.ZipFile(place) as archive:
             count = len(archive.infolist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise FileError.whole(place, f"is not a whole zip archive: {error}", "bad-archive") from None
+        raise FileError.whole(place, f"is not a complete zip archive: {error}", "bad-archive") from None
     if count > _MOST_FILES:
-        raise FileError.whole(place, f"holds {count:,} files; {_MOST_FILES:,} are the most", "too-large")
+        raise FileError.whole(place, f"has {count:,} files; at most {_MOST_FILES:,} are allowed", "too-large")
     with unpack_archive(place) as folder:
         seen: set[str] = set()
         for name in _list_files(folder):
             if name not in (MANIFEST, SIGNATURE) and not _is_archive_name(name):
-                raise FileError.whole(place, "holds a file that has no place in an archive", "bad-name", name)
+                raise FileError.whole(
+                    place, "has a file that does not belong in an archive", "bad-name", name
+                )
             # Such names are one name on some systems.
             alike = unicodedata.normalize("NFC", name).casefold()
             if alike in seen:
-                raise FileError.whole(place, "holds names that differ by case alone", "bad-name", name)
+                raise FileError.whole(place, "has file names that differ only in case", "bad-name", name)
             seen.add(alike)
         for name in _FOLDERS:
             # A zip has no empty folders.
             (folder / name).mkdir(exist_ok=True)
         if not (folder / MANIFEST).is_file():
-            raise FileError.whole(place, f"is no archive of a contest: it has no {MANIFEST}", "bad-archive")
+            raise FileError.whole(
+                place, f"is not an archive of a contest: it has no {MANIFEST}", "bad-archive"
+            )
         found = read_json(folder / MANIFEST)
         digests = found.get("sha256") if isinstance(found, dict) else None
         is_ours = isinstance(digests, dict) and all(isinstance(digest, str) for digest in digests.values())
@@ -181,7 +187,7 @@ def read_json(path: Path) -> Any:
 
 
 def _reject_constant(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _list_files(folder: Path) -> list[str]:
@@ -221,7 +227,7 @@ def _make_zip_entry(name: str) -> zipfile.ZipInfo:
 # The audit log of a contest on a server: each entry has the hash of the one before.
 
 BEGINNING = 64 * "0"
-"""What the first entry has in the place of the hash of the one before."""
+"""What the first entry has instead of the hash of the one before."""
 FIELDS = ("at", "actor", "act", "details", "before", "sha256")
 
 
@@ -248,7 +254,9 @@ def find_broken_log_entry(entries: Sequence[Mapping[str, Any]]) -> int | None:
 def read_audit_log(path: Path) -> list[dict[str, Any]]:
     """Read the log of an archive."""
     if not path.is_file():
-        raise FileError.whole(path, "is not there, and belongs to a contest on a server", "missing")
+        raise FileError.whole(
+            path, "is missing; the archive of a contest on a server must have it", "missing"
+        )
     found = read_json(path)
     if not isinstance(found, list) or not all(
         isinstance(entry, dict) and sorted(entry) == sorted(FIELDS) for entry in found

@@ -59,7 +59,7 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Board:
-    """Rows by data set, best trace-inference privacy first, and the attacks behind them.
+    """Rows by data set, the best by the score of its award first, and the attacks behind them.
 
     Attributes
     ----------
@@ -155,17 +155,16 @@ def make_board(
     uploads, given = list(utilities), list(attacks)
     for upload in uploads:
         _check_data_set(rules, roster, upload.team, upload.data_set)
-    valid_uploads = [one for one in uploads if rules.is_valid(one.utility)]
     counting = {} if roster.pseudonymised is None else {(roster.pseudonymised, PSEUDONYMISED_DATA_SET): 1.0}
-    for some in (uploads, valid_uploads):
-        last_uploads = keep_last_records(((one.team, one.data_set), one) for one in some)
-        counting |= {target: one.utility for target, one in last_uploads.items()}
+    for whose, some in sort_records(((one.team, one.data_set), one) for one in uploads).items():
+        found = rules.select_counting((one, one.utility) for one in some)
+        if found is not None:
+            counting[whose] = found[1]
     for record in given:
         _check_data_set(rules, roster, record.target, record.data_set)
         if roster.role(record.attacker) is Role.PSEUDONYMISED:
-            raise DataError(f"{record.attacker!r} is the pseudonymised team; it attacks nobody")
-    last = keep_last_records((record.key, record) for record in given)
-    scores = {key: record.score for key, record in last.items()}
+            raise DataError(f"{record.attacker!r} is the pseudonymised team, which does not attack")
+    scores = {key: last.score for key, (last, *_) in sort_records((one.key, one) for one in given).items()}
     minima: dict[tuple[str, int, AttackKind], float] = defaultdict(lambda: NOT_ATTACKED)
     for (_, target, data_set, kind), score in scores.items():
         minima[target, data_set, kind] = min(minima[target, data_set, kind], score)
@@ -176,7 +175,15 @@ def make_board(
         valid = rules.is_valid(utility)
         least = (minima[team, data_set, kind] if valid else INVALID for kind in AttackKind)
         rows.append(BoardRow(team, roster.role(team), data_set, utility, valid, *least))
-    rows.sort(key=lambda row: (row.data_set, -row.s_T_min, -row.s_R_min, row.team))
+    # By the score that the award for this data set goes by.
+    by_trace = {number: number == rules.data_sets for number in range(1, rules.data_sets + 1)}
+    rows.sort(
+        key=lambda row: (
+            row.data_set,
+            *((-row.s_T_min, -row.s_R_min) if by_trace[row.data_set] else (-row.s_R_min, -row.s_T_min)),
+            row.team,
+        )
+    )
     return Board(rules, roster, tuple(rows), MappingProxyType(scores))
 
 
@@ -191,14 +198,14 @@ def _check_data_set(rules: Rules, roster: Roster, whose: str, data_set: int) -> 
 
 
 class AttackKind(StrEnum):
-    """What an attack answers: who it is, or where they were."""
+    """Kinds of attacks: re-identification or trace inference."""
 
     REIDENTIFICATION = "reidentification"
     TRACE_INFERENCE = "trace-inference"
 
 
 class Role(StrEnum):
-    """What somebody is in the contest. Only a team can win an award."""
+    """Roles in a contest. Only a team can win an award."""
 
     TEAM = "team"
     PSEUDONYMISED = "pseudonymised"
@@ -232,9 +239,7 @@ class Roster:
         names = self.names()
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice or "" in names:
-            raise ParameterError.of(
-                "name", twice[0] if twice else "", "not empty and given to one party only"
-            )
+            raise ParameterError.of("name", twice[0] if twice else "", "not empty, and unique")
 
     def names(self) -> list[str]:
         """Return all names: teams, the pseudonymised team, samples."""
@@ -280,7 +285,7 @@ class UtilityRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class AttackRecord:
-    """The privacy score that is left to a target by one attack.
+    """The privacy score of a target against one attack.
 
     Parameters
     ----------
@@ -311,7 +316,7 @@ class AttackRecord:
         object.__setattr__(self, "score", _require_score("score", self.score))
         _check_numbers(self.data_set, self.receipt)
         if self.attacker == self.target:
-            raise DataError(f"{self.attacker!r} attacks itself; a team attacks only others")
+            raise DataError(f"{self.attacker!r} attacks itself; a team may attack only other teams")
 
     @property
     def key(self) -> tuple[str, str, int, AttackKind]:
@@ -328,21 +333,17 @@ R = TypeVar("R", bound=_HasReceipt)
 K = TypeVar("K", bound=Hashable)
 
 
-def keep_last_records(keyed: Iterable[tuple[K, R]]) -> dict[K, R]:
-    """Return the record with the largest receipt number for each key, in whatever order they come.
+def sort_records(keyed: Iterable[tuple[K, R]]) -> dict[K, list[R]]:
+    """Return the records of each key, the largest receipt number first, in whatever order they come.
 
     The same record twice counts once; two different ones with one number contradict each other.
     """
-    last: dict[K, R] = {}
-    claimed: dict[tuple[K, int], R] = {}
+    claimed: dict[K, dict[int, R]] = {}
     for key, record in keyed:
-        if claimed.setdefault((key, record.receipt), record) != record:
-            raise DataError(
-                f"two records have receipt {record.receipt}: {claimed[key, record.receipt]}, {record}"
-            )
-        if key not in last or record.receipt > last[key].receipt:
-            last[key] = record
-    return last
+        same = claimed.setdefault(key, {}).setdefault(record.receipt, record)
+        if same != record:
+            raise DataError(f"two records have receipt {record.receipt}: {same}, {record}")
+    return {key: [own[receipt] for receipt in sorted(own, reverse=True)] for key, own in claimed.items()}
 
 
 def _require_score(name: str, value: Any) -> float:
@@ -457,7 +458,7 @@ def make_awards(board: Board, preliminary: Mapping[str, float] | None = None) ->
         order = _rank_teams(totals(board, preliminary), lowest_first=False)
         overall.append(Award("overall", _TITLES["overall"], order))
     if preliminary is not None and not overall:
-        raise ParameterError("a preliminary round counts in the overall award only: set overall_total")
+        raise ParameterError("a preliminary round counts only for the overall award: set overall_total")
     apart = frozenset(() if board.rules.winner_takes_attack_awards else overall[0].winners)
     return (
         *defended,
@@ -483,7 +484,7 @@ def totals(board: Board, preliminary: Mapping[str, float] | None = None) -> dict
         return {team: math.fsum(scores) for team, scores in own.items()}
     for team in preliminary:
         if board.roster.role(team) is not Role.TEAM:
-            raise DataError(f"{team!r} is no team of this round, but has a total of the preliminary one")
+            raise DataError(f"{team!r} has a total in the preliminary round, but is not a team of this round")
     both = [team for team in board.roster.teams if team in own or team in preliminary]
     return {
         team: preliminary.get(team, 0.0) + rules.final_weight * math.fsum(own.get(team, ())) for team in both
@@ -491,7 +492,7 @@ def totals(board: Board, preliminary: Mapping[str, float] | None = None) -> dict
 
 
 def attack_sums(board: Board, kind: AttackKind) -> dict[str, float]:
-    """Return for every team the sum of the scores it left to its targets; lower is better."""
+    """Return the sum of the scores of each team's targets; lower is better."""
     targets = board.targets()
     # fsum is exact before its one rounding, so the order of the targets has no effect.
     return {

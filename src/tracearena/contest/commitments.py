@@ -1,4 +1,4 @@
-"""The judge's promise not to change an ID table: a salted hash, published before the attacks.
+"""Commitments to ID tables: salted hashes that the judge publishes before the attacks.
 
 The hash is SHA-256 of one text: the salt as 64 hexadecimal digits, a line feed, and the ID table as
 its CSV file (header ``pse_id,user_id``, line feeds, ascending by pseudonym). So anybody can check
@@ -57,7 +57,7 @@ class Commitment:
 def commit(
     id_table: IdTable, *, live: Any = None, salt: str | None = None, seed: SeedLike = None
 ) -> Commitment:
-    """Fix an ID table, and the users of the live board if there is one, with a salt of 32 bytes.
+    """Return the commitment to an ID table, and to the users of the live board if there is one.
 
     Without the salt the digest says nothing about the table, however few users there are.
 
@@ -83,14 +83,14 @@ def commit(
     False
     """
     if not id_table.is_one_to_one:
-        raise DataError("an ID table with a user named twice cannot be the judge's")
+        raise DataError("an ID table of the judge must not name a user twice")
     if salt is None:
         salt = secrets.token_hex(_SALT_BYTES) if seed is None else generator(seed).bytes(_SALT_BYTES).hex()
     _check_hex("salt", salt)
     if live is not None:
         at = find_positions(np.asarray(live), id_table.user_ids)
         if not 0 < len(np.unique(at)) == len(at) < len(id_table) or (at < 0).any():
-            raise DataError("the users of a live board are some of the users of the ID table, and not all")
+            raise DataError("the users of a live board must be some, but not all, users of the ID table")
     return Commitment(_compute_digest(id_table, salt, live), salt)
 
 
@@ -165,7 +165,10 @@ def draw_live_users(user_ids: Any, share: float, *, seed: SeedLike = None) -> ND
     require_number("share", share, above=0, below=1)
     users = np.asarray(user_ids)
     if len(users) < 2:
-        raise DataError(f"a live board needs two users or more, not {len(users)}: one to show, one to decide")
+        raise DataError(
+            f"a live board needs at least two users, not {len(users)}: one for the "
+            "board and one for the final scores"
+        )
     count = min(max(round(share * len(users)), 1), len(users) - 1)
     return np.sort(users[random_order(len(users), seed)[:count]])
 
@@ -240,7 +243,7 @@ def read_live_users(path: Path) -> NDArray[np.int32]:
     if not lines or lines[0] != LIVE_HEADER:
         raise FileError.whole(path, f"the header is not {LIVE_HEADER}", "wrong-header")
     if len(lines) == 1:
-        raise FileError.whole(path, "names nobody", "empty-file")
+        raise FileError.whole(path, "has no user", "empty-file")
     last = 0
     for row, cell in enumerate(lines[1:], 1):
         user = int(cell) if cell.isascii() and cell.isdigit() and len(cell) <= 10 else 0
@@ -355,16 +358,20 @@ def read_signer(path: Path) -> str:
 
     signed_in = signature_path(path)
     if not signed_in.is_file():
-        raise FileError.whole(path, f"is not signed: {signed_in.name} is not there", "not-signed")
+        raise FileError.whole(path, f"is not signed: {signed_in.name} is missing", "not-signed")
     match = _SIGNATURE.fullmatch(read_bytes(signed_in, max_bytes=1_000).decode("ascii", "replace"))
     if match is None:
-        raise FileError.whole(signed_in, "is no signature: a public key and 128 digits", "not-signed")
+        raise FileError.whole(
+            signed_in, "is not a signature: it must have a public key and 128 digits", "not-signed"
+        )
     key, signature = match.groups()
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
         public.verify(bytes.fromhex(signature), _build_signed_message(path.name, read_bytes(path)))
     except (InvalidSignature, ValueError):
-        raise FileError.whole(path, f"is not what {signed_in.name} signs", "wrong-signature") from None
+        raise FileError.whole(
+            path, f"does not match its signature in {signed_in.name}", "wrong-signature"
+        ) from None
     return key
 
 

@@ -9,7 +9,7 @@
     users = 500
 
     [schedule]           # optional; all points of `Schedule`, each with its time zone
-    registration_begin = 2026-05-01T09:00:00+09:00
+    anonymization_begin = 2026-05-01T09:00:00+09:00
 
     [names]              # optional; how the page calls the teams
     001 = "Paper Cranes"
@@ -28,6 +28,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
@@ -40,8 +41,8 @@ from tracearena.cities import simulate
 from tracearena.contest.phases import Schedule
 from tracearena.contest.rules import Rules
 from tracearena.engine import SeedLike
-from tracearena.errors import FileError, ParameterError, shorten
-from tracearena.files import read_bytes
+from tracearena.errors import Fault, FileError, ParameterError, shorten
+from tracearena.files import csv_rows, read_bytes
 from tracearena.traces import Traces
 
 NAME = "contest.toml"
@@ -54,7 +55,7 @@ _LONGEST_NAME = 60
 
 @dataclass(frozen=True, kw_only=True)
 class ContestFile:
-    """What holds in one contest.
+    """A contest: its name, teams, rules, schedule and source of data.
 
     Parameters
     ----------
@@ -92,10 +93,9 @@ class ContestFile:
         for team in (*self.names, *self.extra_time):
             if not _NUMBER.fullmatch(team) or not 1 <= int(team) <= self.teams:
                 raise ParameterError.of("team", team, f"a number from 001 to {self.teams:03d}")
-        for team, called in self.names.items():
-            _require_text(team, called)
+        _require_team_names(self.names)
         if self.extra_time and self.schedule is None:
-            raise ParameterError("without a schedule nothing is late, and nobody can have extra time")
+            raise ParameterError("extra_time needs a [schedule]")
         for team in self.extra_time:
             self.schedule_of(team)
 
@@ -143,7 +143,7 @@ def read_contest_file(path: str | PathLike[str], *, to_make: bool = False) -> Co
     known = ("name", "teams", *_TABLES)
     for key in found:
         if key not in known:
-            raise place.fault(key, found[key], f"there is no such key; there are {', '.join(known)}")
+            raise place.fault(key, found[key], f"unknown key; it must be one of {', '.join(known)}")
     for key in _TABLES:
         if not isinstance(found.get(key, {}), dict):
             raise place.fault(key, found[key], f"it must be a table: [{key}]")
@@ -182,6 +182,36 @@ def read_contest_file(path: str | PathLike[str], *, to_make: bool = False) -> Co
     return ContestFile(**given, extra_time=extra_time)
 
 
+def read_team_names(path: str | PathLike[str]) -> dict[str, str]:
+    """Read what teams are called, by their numbers, from a CSV file.
+
+    It has the columns ``team`` and ``name``, or ``name`` alone: then the rows are the teams 001, 002, …
+    """
+    try:
+        rows = [row for row in csv_rows(read_bytes(path, max_bytes=2**20).decode("utf-8-sig")) if any(row)]
+    except UnicodeDecodeError:
+        raise FileError.whole(path, "is not UTF-8; save it as CSV UTF-8", "not-utf8") from None
+    header = [cell.strip().casefold() for cell in rows[0]] if rows else []
+    if sorted(header) not in (["name"], ["name", "team"]):
+        raise FileError.whole(path, "its first line must be team,name or name", "wrong-header")
+    names: dict[str, str] = {}
+    for number, row in enumerate(rows[1:], 1):
+        cells = dict(zip(header, map(str.strip, row), strict=False))
+        team = cells.get("team", f"{number}").zfill(3)
+        problem = "there must be one cell for each column" if len(row) != len(header) else ""
+        if not problem and (not _NUMBER.fullmatch(team) or team == PSEUDONYMISED or team in names):
+            problem = "it must be the number of a team, such as 001, and of no other row"
+        if not problem:
+            try:
+                _require_team_names(names | {team: cells["name"]})
+            except ParameterError as error:
+                problem = str(error)
+        if problem:
+            raise FileError(path, [Fault(number, None, ",".join(row), problem, "wrong-name")])
+        names[team] = cells["name"]
+    return names
+
+
 def format_contest_file(charter: ContestFile) -> str:
     """Return a contest's file as TOML, with every rule in it."""
     lines = [f"name = {_format_toml(charter.name)}", f"teams = {charter.teams}", "", "[rules]"]
@@ -197,6 +227,28 @@ def format_contest_file(charter: ContestFile) -> str:
         said = charter.data.with_absolute_paths(Path()).to_dict()
         lines += ["", "[data]", *(f"{key} = {_format_toml(value)}" for key, value in said.items())]
     return "\n".join([*lines, ""])
+
+
+def fold_name(name: str) -> str:
+    """Return what names have in common that people take for the same: case, width, spaces at the ends.
+
+    >>> fold_name(" Ｍ001"), fold_name("Straße") == fold_name("STRASSE")
+    ('m001', True)
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().casefold())
+
+
+def _require_team_names(names: Mapping[str, str]) -> None:
+    seen: dict[str, str] = {}
+    for team, called in names.items():
+        _require_text(team, called)
+        folded = fold_name(called)
+        # A name that is a number would be taken for the team of that number.
+        if _NUMBER.fullmatch(folded):
+            raise ParameterError.of(team, called, "a name, and not the number of a team")
+        if folded in seen:
+            raise ParameterError(f"teams {seen[folded]} and {team} are both called {called!r}")
+        seen[folded] = team
 
 
 class _KeyLocator:
@@ -219,7 +271,7 @@ class _KeyLocator:
             raise self.fault(key, {}, str(error)) from None
 
     def _line(self, key: str) -> int | None:
-        """Return the line of a key, as far as it can be told from one line."""
+        """Return the line of a key, as far as one line shows it."""
         table, _, last = key.rpartition(".")
         inside = ""
         for number, line in enumerate(self.lines, 1):
@@ -265,7 +317,7 @@ _OF_SOURCE["folder"] = "files"
 
 @dataclass(frozen=True, kw_only=True)
 class DataSource:
-    """What the data of a contest is made from.
+    """The source of the data of a contest.
 
     Parameters
     ----------
@@ -352,7 +404,7 @@ class DataSource:
         known = [one.name for one in fields(cls)]
         for name in values:
             if name not in known:
-                raise ParameterError(f"there is no {name!r}; there are {', '.join(known)}")
+                raise ParameterError(f"unknown name {name!r}; it must be one of {', '.join(known)}")
         given = dict(values)
         for name in _PATHS:
             # What is no path is left as it is: the check of all values refuses it.

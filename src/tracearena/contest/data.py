@@ -1,4 +1,4 @@
-"""The data of a contest: virtual users of every team's own, written as the official files.
+"""The data of a contest: virtual users for every team, written as the official files.
 
 `write_contest_data` makes the folders of the judge, of everybody and of each team, with commitments,
 a manifest and letters; the other functions write and read the parts.
@@ -47,7 +47,7 @@ class VirtualUserModel(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class ContestPlan:
-    """How much data a contest gets.
+    """Sizes of the data of a contest.
 
     Parameters
     ----------
@@ -145,10 +145,12 @@ class ContestPlan:
                      "pseudonymised_team"):  # fmt: skip
             data, said = getattr(mine, name), getattr(charter.rules, name)
             if data != said:
-                raise ParameterError(f"the data has {name} = {data}, the rules say {said}: they must agree")
+                raise ParameterError(
+                    f"the data has {name} = {data}, but the rules say {said}: they must agree"
+                )
         if self.teams != charter.teams:
             raise ParameterError(
-                f"the data is for {self.teams} teams, and the rules are for {charter.teams}: they must agree"
+                f"the data is for {self.teams} teams, but the rules are for {charter.teams}: they must agree"
             )
 
 
@@ -244,7 +246,7 @@ def check_regions(traces: Traces) -> None:
             "contest files need the regions of a grid of at least 2 × 2; put the events on one (--grid 32x32)"
         )
     if not np.array_equal(traces.places.ids, np.arange(1, len(traces.places) + 1)):
-        raise DataError("contest files number the regions 1, 2, … in the order of the grid")
+        raise DataError("the ids of regions must be 1, 2, … in the order of the grid")
 
 
 def _describe_seed(root: np.random.SeedSequence) -> dict[str, Any] | None:
@@ -258,12 +260,15 @@ def _describe_seed(root: np.random.SeedSequence) -> dict[str, Any] | None:
 # The folders of a contest: the judge's secrets, everybody's files, and one folder per team.
 
 JUDGE, EVERYBODY, TEAMS, SUBMISSIONS = "judge", "everybody", "teams", "submissions"
-MANIFEST, LETTER = "manifest.json", "LETTER.txt"
+MANIFEST, LETTER, ATTACK_LETTER = "manifest.json", "LETTER.txt", "LETTER-attack.txt"
 REGIONS, TIMES = "info_region.csv", "info_time.csv"
+PRELIMINARY = "preliminary.csv"
+"""What sample defences and attacks come to on a sample team."""
 COMMITMENTS, SALTS = "commitments.csv", "salts.csv"
 PURPOSES = ("IDP", "TRP")
 DATA_SETS = {purpose: number for number, purpose in enumerate(PURPOSES, 1)}
 HANDED_IN = ("anotraces", "etable", "etraces")
+ATTACK_KINDS = HANDED_IN[1:]
 """What teams hand in; everything else is the judge's own."""
 SECRET = frozenset({"original", "obfuscated", "id_table", "live"})
 """Files of the judge's folder that only its owner may read, wherever they are moved."""
@@ -272,6 +277,38 @@ SECRET = frozenset({"original", "obfuscated", "id_table", "live"})
 def official_file_name(kind: str, team: int, number: int, attacker: int | None = None) -> PwsName:
     """Return the official name of a file of data set `number`, 1 or 2."""
     return PwsName(kind=kind, team=team, purpose=PURPOSES[number - 1], attacker=attacker)
+
+
+def find_other_name(
+    path: str | PathLike[str], kind: str, team: int, number: int, attacker: int | None = None
+) -> str | None:
+    """Return the official name of what a file is handed in as, if its own name says that it is another file.
+
+    A name that is no official one says nothing. Where the attacker is not known, any may stand there.
+
+    >>> find_other_name("etable_team001-003_data01_IDP.csv", "etable", 2, 1, 1)
+    'etable_team001-002_data01_IDP.csv'
+    >>> find_other_name("mine.csv", "etable", 2, 1, 1)
+    """
+    try:
+        said = PwsName.recognise(path)
+    except ParameterError:
+        said = official_file_name("ptable", 0, 1)
+    if said is None:
+        return None
+    by = (attacker or said.attacker or 0) if kind in ATTACK_KINDS else None
+    wanted = official_file_name(kind, team, number, by)
+    return None if said == wanted else str(wanted)
+
+
+def require_own_name(
+    path: str | PathLike[str], kind: str, team: int, number: int, attacker: int | None = None
+) -> None:
+    """Refuse a file whose name says that it is another one, as `find_other_name` finds out."""
+    wanted = find_other_name(path, kind, team, number, attacker)
+    if wanted is not None:
+        problem = f"its name says that it is another file than {wanted}; rename it, or choose what it is for"
+        raise FileError.whole(path, problem, "other-target")
 
 
 def live_file_name(team: int, number: int) -> str:
@@ -336,7 +373,7 @@ def read_commitments(folder: Path) -> dict[str, Commitment]:
     if set(digests) != set(salts):
         only = sorted(set(digests) ^ set(salts))[0]
         raise FileError.whole(
-            folder / JUDGE / SALTS, f"{only} has a hash or a salt, and not both", "contradiction"
+            folder / JUDGE / SALTS, f"{only} must have both a hash and a salt", "contradiction"
         )
     return {name: Commitment(digests[name], salts[name]) for name in digests}
 
@@ -418,7 +455,9 @@ def parse_categories(text: str) -> tuple[str, ...]:
     match = re.fullmatch(r"\s*category\s*=(.*)", text, re.DOTALL)
     names = [] if match is None else [name.strip().casefold() for name in match[1].split(",")]
     if not names or not all(names):
-        raise ParameterError.of("sensitive", text, "category= and one or more categories with commas between")
+        raise ParameterError.of(
+            "sensitive", text, "category= and one or more categories, separated by commas"
+        )
     return tuple(names)
 
 
@@ -437,7 +476,7 @@ def select_categories(points: Places, categories: tuple[str, ...]) -> Places:
     if unknown:
         known = sorted({part for one in kinds.tolist() for part in one.split("/")[:2] if part})
         shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if known[10:] else "")
-        raise DataError(f"no place is of category {unknown[0]!r}; there are {shown or 'none'}")
+        raise DataError(f"no place has category {unknown[0]!r}; the categories are {shown or 'none'}")
     chosen = np.array([bool(one.intersection(categories)) for one in parts])[kind_of]
     return Places(points.latitude[chosen], points.longitude[chosen])
 
@@ -446,10 +485,10 @@ def mark_sensitive(traces: Traces, points: Places) -> Traces:
     """Return the traces with those regions sensitive in which one of the points lies, and no others."""
     places = traces.places
     if places.grid is None:
-        raise DataError("the regions with sensitive places in them are those of a grid (--grid 32x32)")
+        raise DataError("sensitive places can only mark the regions of a grid (--grid 32x32)")
     cells: NDArray[np.int32] = places.grid.cell_of(points.latitude, points.longitude)
     if not (cells >= 0).any():
-        raise DataError(f"none of the {len(points):,} sensitive places lies in the box of the regions")
+        raise DataError(f"none of the {len(points):,} sensitive places is inside the area of the regions")
     marked = Places(
         places.latitude,
         places.longitude,
@@ -469,7 +508,7 @@ _LATER = "the organiser will say until when"
 
 def format_team_letter(charter: ContestFile, team: str) -> str:
     """Return the letter that goes with a team's own traces."""
-    rules, schedule = charter.rules, charter.schedule
+    rules, schedule = charter.rules, charter.schedule_of(team)
     sets = ("data01_IDP", "data02_TRP")[: rules.data_sets]
     hand_in = " and ".join(f"anotraces_team{team}_{data}.csv" for data in sets)
     until = _format_deadline(None if schedule is None else schedule.anonymization_end)
@@ -516,7 +555,8 @@ def format_team_letter(charter: ContestFile, team: str) -> str:
         [
             f"Then ({attack}) you get everybody's reference traces and released traces, and attack: "
             f"etable_team{team}-NNN_… says who is behind each pseudonym of team NNN, "
-            f"etraces_team{team}-NNN_… where each of its users was. A second letter comes with them.",
+            f"etraces_team{team}-NNN_… where each of its users was. A second letter, {ATTACK_LETTER}, comes "
+            "with them.",
             *practice,
         ],
     )

@@ -45,7 +45,7 @@ class Discrepancy:
     what
         A fixed word: ``hash``, ``commitment``, ``release``, ``copy``, ``score``, ``unreadable``, …
     where
-        The file and, where there is one, the row and the column, or the place in a JSON file.
+        The file and, if there is one, the row and the column, or the place in a JSON file.
     expected, found
         What the check gives, and what the archive has.
     """

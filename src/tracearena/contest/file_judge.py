@@ -1,4 +1,4 @@
-"""The judge: checks and scores every file that was handed in.
+"""The judge: checks and scores every submitted file.
 
 `judge` goes through a whole folder; `score_obfuscated`, `score_table` and `score_traces` do the same for
 one file. A score is cached by the content of all files that it depends on (`ScoreCache`), so that an
@@ -49,7 +49,7 @@ _Attack: TypeAlias = tuple[str, PwsName, tuple[Path, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What the judge found.
+    """The scores of the judge.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class FileJudge:
     intake
         What lies there.
     rules
-        Rules in the place of the contest's own, such as another way to rank.
+        Rules instead of the contest's own, such as another way to rank.
     """
 
     def __init__(self, intake: ContestFolder, rules: Rules | None = None) -> None:
@@ -175,15 +175,12 @@ class FileJudge:
 
     def select_submission(self, truth: GroundTruth) -> CountingSubmission:
         """Return what counts of all that a team handed in: the last valid file, or the last one at all."""
-        found = CountingSubmission(None, 1.0 if truth.target[0] == self.intake.pseudonym_team else None)
-        for path in reversed(self.intake.submission_files("anotraces", truth.target)):
-            utility = self.score_utility(truth, path)
-            if utility is None:
-                continue
-            if self.rules.is_valid(utility):
-                return CountingSubmission(path, utility)
-            found = CountingSubmission(path, utility) if found.path is None else found
-        return found
+        newest_first = reversed(self.intake.submission_files("anotraces", truth.target))
+        scored = ((path, self.score_utility(truth, path)) for path in newest_first)
+        found = self.rules.select_counting((path, score) for path, score in scored if score is not None)
+        if found is not None:
+            return CountingSubmission(*found)
+        return CountingSubmission(None, 1.0 if truth.target[0] == self.intake.pseudonym_team else None)
 
     def score_utility(self, truth: GroundTruth, path: Path) -> float | None:
         """Return the utility of a file with obfuscated traces; None if the checker refuses it."""
@@ -302,7 +299,7 @@ class FileJudge:
 
 
 def judge(intake: ContestFolder, rules: Rules | None = None) -> Judgement:
-    """Check and score everything that lies in a contest's folder."""
+    """Check and score all submissions in the folder of a contest."""
     return FileJudge(intake, rules).judge()
 
 
@@ -397,7 +394,7 @@ def _locate_users(among: Any, user_ids: NDArray[Any]) -> NDArray[np.int64]:
     wanted = np.asarray(among)
     chosen = find_positions(wanted, user_ids)
     if not len(chosen) or (chosen < 0).any() or len(np.unique(chosen)) < len(chosen):
-        raise DataError(f"the {len(wanted):,} users who count are not all different users of the data set")
+        raise DataError(f"the {len(wanted):,} users that count must be different users of the data set")
     return np.sort(chosen)
 
 
@@ -495,7 +492,7 @@ class GroundTruth:
             return None
         path = self.desk.intake.judge / live_file_name(int(self.target[0]), self.target[1])
         if not path.is_file():
-            raise FileError.whole(path, "is not there, and the rules have a live board", "missing")
+            raise FileError.whole(path, "is missing; rules with a live board need it", "missing")
         return path
 
     @property

@@ -20,14 +20,13 @@ ENDS = ("anonymization_end", "attack_end")
 class Phase(StrEnum):
     """The phases of a contest, in their order."""
 
-    REGISTRATION = "registration"
     ANONYMIZATION = "anonymization"
     ATTACK = "attack"
     RESULTS = "results"
 
 
 class Gate(StrEnum):
-    """What happens to something that arrives: not yet, taken, or kept and marked as late."""
+    """How an upload is treated: too early, accepted, or stored and marked as late."""
 
     EARLY = "early"
     OPEN = "open"
@@ -44,7 +43,6 @@ class Schedule:
     Times must carry a time zone; they are kept in UTC.
 
     >>> schedule = Schedule.from_dict({
-    ...     "registration_begin": "2026-05-01T00:00Z", "registration_end": "2026-05-08T00:00Z",
     ...     "anonymization_begin": "2026-05-08T00:00Z", "anonymization_end": "2026-05-15T09:00+09:00",
     ...     "attack_begin": "2026-05-16T00:00Z", "attack_end": "2026-05-23T00:00Z",
     ...     "results_begin": "2026-05-24T00:00Z",
@@ -53,8 +51,6 @@ class Schedule:
     '2026-05-15T00:00:00+00:00'
     """
 
-    registration_begin: datetime
-    registration_end: datetime
     anonymization_begin: datetime
     anonymization_end: datetime
     attack_begin: datetime
@@ -84,10 +80,18 @@ class Schedule:
                 )
 
     @classmethod
-    def weeks(cls, begin: datetime, *, anonymization_days: float = 7, attack_days: float = 7) -> Schedule:
-        """Return a schedule without pauses whose anonymization phase begins at `begin`.
+    def weeks(
+        cls,
+        begin: datetime,
+        *,
+        anonymization_days: float = 7,
+        attack_days: float = 7,
+        pause_hours: float = 1,
+    ) -> Schedule:
+        """Return a schedule whose anonymization phase begins at `begin`.
 
-        Such a contest knows its teams when it is made: registration is the hour before.
+        In the pause before the attacks the judge prepares the targets; the pause before the results
+        leaves time for the ceremony.
 
         Parameters
         ----------
@@ -95,38 +99,45 @@ class Schedule:
             When the anonymization phase begins, with its time zone.
         anonymization_days, attack_days
             How long both phases last, from a minute to ten years.
+        pause_hours
+            How long both pauses last; 0 for none.
 
         Examples
         --------
         >>> Schedule.weeks(datetime(2026, 5, 4, tzinfo=UTC)).results_begin.isoformat()
-        '2026-05-18T00:00:00+00:00'
+        '2026-05-18T02:00:00+00:00'
         """
         start = require_utc(begin, "begin")
         lengths = {"anonymization_days": anonymization_days, "attack_days": attack_days}
         for name, days in lengths.items():
             require_number(name, days, at_least=1 / 1440, at_most=3650)
+        require_number("pause-hours", pause_hours, at_least=0, at_most=24 * 3650)
+        pause = timedelta(hours=pause_hours)
         defended = start + timedelta(days=anonymization_days)
-        attacked = defended + timedelta(days=attack_days)
-        points = (start - timedelta(hours=1), start, start, defended, defended, attacked, attacked)
+        released = defended + pause
+        attacked = released + timedelta(days=attack_days)
+        points = (start, defended, released, attacked, attacked + pause)
         return cls(**{point.name: at for point, at in zip(fields(cls), points, strict=True)})
 
     def with_time(self, point: str, at: datetime) -> Schedule:
         """Return a schedule with one begin or end at another time.
 
-        A phase that begins in the moment when the one before it ends begins with its new end.
+        A phase that begins in the moment when the one before it ends begins with its new end. An end that is
+        put off beyond the pause after it takes the pause along.
 
         >>> begin = datetime(2026, 5, 4, tzinfo=UTC)
         >>> later = Schedule.weeks(begin).with_time("anonymization_end", begin + timedelta(days=8))
         >>> later.attack_begin.isoformat()
-        '2026-05-12T00:00:00+00:00'
+        '2026-05-12T01:00:00+00:00'
         """
         names = [one.name for one in fields(self)]
         require_choice("point", point, names)
         changed: dict[str, Any] = {point: at}
         if point.endswith("_end"):
             following = names[names.index(point) + 1]
-            if getattr(self, following) == getattr(self, point):
-                changed[following] = at
+            pause = getattr(self, following) - getattr(self, point)
+            if not pause or require_utc(at, point) > getattr(self, following):
+                changed[following] = at + pause
         return replace(self, **changed)
 
     def with_extra_time(self, ends: Mapping[str, Any]) -> Schedule:
@@ -170,14 +181,14 @@ class Schedule:
 
 @dataclass(frozen=True)
 class PhaseAnswer:
-    """Everything that a form, a page or a command asks about one moment.
+    """The phase, and what is accepted, at one moment.
 
     Attributes
     ----------
     phase
-        The phase that runs, or None before the first and in a pause.
-    registration, obfuscated, attacks
-        What happens to a registration, to obfuscated traces and to an attack that arrive now.
+        The phase that runs, or None before the start and in a pause.
+    obfuscated, attacks
+        What happens to obfuscated traces and to an attack that arrive now.
     next_change
         When the current phase ends or, in a pause, the next one begins; None once the results are open.
     time_left
@@ -185,7 +196,6 @@ class PhaseAnswer:
     """
 
     phase: Phase | None
-    registration: Gate
     obfuscated: Gate
     attacks: Gate
     next_change: datetime | None
@@ -195,7 +205,6 @@ class PhaseAnswer:
         """Return the answer as plain values for JSON."""
         return {
             "phase": self.phase,
-            "registration": self.registration,
             "obfuscated": self.obfuscated,
             "attacks": self.attacks,
             "next_change": None if self.next_change is None else self.next_change.isoformat(),
@@ -204,7 +213,7 @@ class PhaseAnswer:
 
 
 def phase_at(schedule: Schedule, time: datetime) -> PhaseAnswer:
-    """Answer every phase question for one moment.
+    """Return the phase at a moment, and what is accepted then.
 
     Parameters
     ----------
@@ -217,7 +226,7 @@ def phase_at(schedule: Schedule, time: datetime) -> PhaseAnswer:
     --------
     >>> from datetime import timedelta
     >>> day = datetime(2026, 5, 1, tzinfo=UTC)
-    >>> points = [day + timedelta(days=n) for n in (0, 1, 1, 2, 3, 4, 5)]
+    >>> points = [day + timedelta(days=n) for n in (1, 2, 3, 4, 5)]
     >>> schedule = Schedule(**{point.name: at for point, at in zip(fields(Schedule), points)})
     >>> end = schedule.anonymization_end
     >>> phase_at(schedule, end - timedelta(milliseconds=1)).obfuscated.value
@@ -227,7 +236,6 @@ def phase_at(schedule: Schedule, time: datetime) -> PhaseAnswer:
     """
     now = require_utc(time, "time")
     gates = {
-        Phase.REGISTRATION: _decide_gate(schedule.registration_begin, schedule.registration_end, now),
         Phase.ANONYMIZATION: _decide_gate(schedule.anonymization_begin, schedule.anonymization_end, now),
         Phase.ATTACK: _decide_gate(schedule.attack_begin, schedule.attack_end, now),
     }
@@ -238,11 +246,21 @@ def phase_at(schedule: Schedule, time: datetime) -> PhaseAnswer:
     next_change = next((point for point in points if point > now), None)
     return PhaseAnswer(
         phase=phase,
-        registration=gates[Phase.REGISTRATION],
         obfuscated=gates[Phase.ANONYMIZATION],
         attacks=gates[Phase.ATTACK],
         next_change=next_change,
         time_left=None if next_change is None else next_change - now,
+    )
+
+
+def name_phase(answer: Mapping[str, Any]) -> str:
+    """Return in a word which phase runs, of an answer as plain values.
+
+    >>> name_phase({"phase": None, "obfuscated": "early"}), name_phase({"phase": None, "obfuscated": "late"})
+    ('before the start', 'between two phases')
+    """
+    return answer["phase"] or (
+        "before the start" if answer["obfuscated"] == Gate.EARLY else "between two phases"
     )
 
 

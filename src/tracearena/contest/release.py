@@ -1,4 +1,4 @@
-"""The end of the anonymization phase: every valid data set gets its pseudonyms, once and for all.
+"""The end of the anonymization phase: every valid data set gets its final pseudonyms.
 
 Then the judge's own attacks run on what was released: in a contest by files (`attack_all`), or in a child
 process of a server. Both answer by `attack_one`, so the same files get the same answers.
@@ -32,7 +32,7 @@ SEED = 1
 
 @dataclass(frozen=True)
 class ContestRelease:
-    """What was released, now and before.
+    """The data sets that were released, now and before.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class ContestRelease:
 
 
 def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelease:
-    """Pseudonymise what is valid and not released yet, and hand it out with all commitments.
+    """Pseudonymise the valid data sets that are not released yet, and publish them with all commitments.
 
     An ID table that is there is never drawn again: a second call changes no file.
 
@@ -81,7 +81,7 @@ def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelea
         cryptographic source.
     """
     if intake.judge == intake.submissions:
-        problem = "has no folders judge and submissions, as `contest data` makes them"
+        problem = "has no folders judge and submissions, which `contest data` makes"
         raise FileError.whole(intake.folder, problem, "no-folder")
     desk = FileJudge(intake)
     root = None if seed is None else seed_sequence(seed)
@@ -100,7 +100,7 @@ def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelea
                 if known is None:
                     raise FileError.whole(path, f"has no hash in {data.COMMITMENTS}", "no-commitment")
                 if not verify(known.digest, truth.id_table, known.salt, truth.live):
-                    problem = f"is not the table whose hash stands in {data.COMMITMENTS}"
+                    problem = f"does not match its hash in {data.COMMITMENTS}"
                     raise FileError.whole(path, problem, "contradiction")
             elif handed_in.path is None or handed_in.utility is None:
                 missing.append(target)
@@ -111,8 +111,8 @@ def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelea
                 table = str(data.official_file_name("ptable", int(target[0]), target[1]))
                 if table in commitments:
                     problem = (
-                        f"it or its pubtraces are gone, and its hash stands in {data.COMMITMENTS}: put both "
-                        "back from a copy; another table will not be drawn"
+                        f"it or its pubtraces are missing, but its hash is in {data.COMMITMENTS}: "
+                        "restore both from a copy; no other table will be drawn"
                     )
                     raise FileError.whole(intake.judge / table, problem, "missing")
                 new.append(target)
@@ -125,7 +125,7 @@ def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelea
     for team, number in released:
         names = (data.official_file_name(kind, int(team), number) for kind in ("reftraces", "pubtraces"))
         data.copy_files((intake.judge / str(name) for name in names), everybody)
-    with replacing(everybody / data.LETTER) as file:
+    with replacing(everybody / data.ATTACK_LETTER) as file:
         teams = list(dict.fromkeys(team for team, _ in released))
         file.write(data.format_public_letter(intake.charter, teams).encode())
     report(len(targets), len(targets))
@@ -182,10 +182,10 @@ def write_answer(answer: IdTable | Traces, path: str | PathLike[str]) -> None:
 
 
 def attack_all(intake: ContestFolder, *, seed: int = SEED) -> ContestFolder:
-    """Run the sample attacks of the rules on every valid release, and look through the folder again.
+    """Run the sample attacks of the rules on every valid release, and read the folder again.
 
     They see what every team sees: reference traces and released traces. Answers that are there from
-    the same files, attack and seed are kept, so a run that was stopped goes on.
+    the same files, attack and seed are kept, so a run that was stopped continues.
 
     Parameters
     ----------

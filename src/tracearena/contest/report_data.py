@@ -48,7 +48,7 @@ FAIR_AT_2000 = 0.01
 
 @dataclass(frozen=True, eq=False)
 class DataSetView:
-    """A data set that can be looked at: what was true, and what was handed in."""
+    """A data set with its original and its submitted traces."""
 
     team: str
     data_set: int
@@ -58,7 +58,7 @@ class DataSetView:
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """A contest that was held.
+    """The data of the report of a contest.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ def build_report_data(
     preliminary: Mapping[str, float] | None = None,
     **more: Any,
 ) -> ReportData:
-    """Tell of a board, with the teams called by their names.
+    """Return the data of a report of a board, with names of teams.
 
     Parameters
     ----------
@@ -187,9 +187,8 @@ def build_report_data(
     valid = len([row for row in select_compared_rows(board) if row.role is Role.TEAM])
     winners = " and ".join(awards[0].winners) or "Nobody"
     lead = (
-        f"The {board.rules.challenge}. {taking_part} of {teams} teams handed in traces that were to stay "
-        f"useful to a planner and be useless to a spy, and attacked each other's; {valid} of them count. "
-        f"{winners} defended best."
+        f"The {board.rules.challenge}: {taking_part} of {teams} teams submitted obfuscated traces and "
+        f"attacked those of the others. {valid} submissions are valid. {winners} defended best."
     )
     return ReportData(title, lead, board, awards, command, **more)
 
@@ -250,7 +249,7 @@ _UTILITY = ("team", "data_set", "utility")
 
 @dataclass(frozen=True)
 class ScoreTables:
-    """What three tables of scores say.
+    """The content of three tables of scores.
 
     Attributes
     ----------
@@ -285,7 +284,7 @@ class ScoreTables:
 def read_score_tables(
     reidentification: str | PathLike[str], trace_inference: str | PathLike[str], utility: str | PathLike[str]
 ) -> ScoreTables:
-    """Read the three tables and hold them against each other.
+    """Read three tables of scores, and check that they agree.
 
     Notes
     -----
@@ -313,7 +312,7 @@ def read_score_tables(
     columns = [name for matrix in matrices.values() for name in matrix.attackers]
     named = {team for team, _ in targets} | {name for name in columns if _TEAM.fullmatch(name)}
     if not named - {PSEUDONYMISED}:
-        raise FileError.whole(utility, "names no team, and neither do the tables of attacks", "no-teams")
+        raise FileError.whole(utility, "names no team, and the tables of attacks do not either", "no-teams")
     return ScoreTables(
         teams=tuple(sorted(named - {PSEUDONYMISED})),
         samples=tuple(dict.fromkeys(name for name in columns if not _TEAM.fullmatch(name))),
@@ -339,13 +338,13 @@ def _read_matrix(path: Path) -> _Matrix:
     if not attackers:
         raise _fault(path, 0, None, ",".join(header), "has no column for any attacker", "wrong-header")
     if PSEUDONYMISED in attackers:
-        problem = "is the pseudonymised team, which attacks nobody"
+        problem = "is the pseudonymised team, which does not attack"
         raise _fault(path, 0, PSEUDONYMISED, PSEUDONYMISED, problem, "wrong-header")
     found: dict[Target, list[float | None]] = {}
     for number, cells in enumerate(rows, 1):
         target = _parse_target(path, number, "target", cells)
         if target in found:
-            raise _fault(path, number, "target", ",".join(cells[:2]), "stands in two rows", "duplicate-row")
+            raise _fault(path, number, "target", ",".join(cells[:2]), "occurs in two rows", "duplicate-row")
         found[target] = [
             _parse_score(path, number, attacker, cell, target[0])
             for attacker, cell in zip(attackers, cells[len(_KEYS) :], strict=True)
@@ -370,7 +369,7 @@ def _read_utilities(path: Path) -> list[UtilityRecord]:
     for number, cells in enumerate(rows, 1):
         team, data_set = target = _parse_target(path, number, "team", cells)
         if target in found:
-            raise _fault(path, number, "team", ",".join(cells[:2]), "stands in two rows", "duplicate-row")
+            raise _fault(path, number, "team", ",".join(cells[:2]), "occurs in two rows", "duplicate-row")
         value = _parse_number(path, number, "utility", cells[2])
         found[target] = UtilityRecord(team=team, utility=value, data_set=data_set)
     return list(found.values())
@@ -391,7 +390,7 @@ def _read_cells(path: Path, first: Sequence[str]) -> tuple[list[str], list[list[
         raise _fault(path, 0, None, ",".join(header), allowed, "wrong-header")
     twice = sorted({name for name in header if header.count(name) > 1 or not name})
     if twice:
-        problem = "a column is named twice, or has no name"
+        problem = "a column name is missing or occurs twice"
         raise _fault(path, 0, twice[0], twice[0], problem, "wrong-header")
     for number, cells in enumerate(lines[1:], 1):
         if len(cells) != len(header):
@@ -402,7 +401,7 @@ def _read_cells(path: Path, first: Sequence[str]) -> tuple[list[str], list[list[
 
 def _parse_target(path: Path, row: int, column: str, cells: Sequence[str]) -> Target:
     if not _TEAM.fullmatch(cells[0]):
-        raise _fault(path, row, column, cells[0], "is no team; it must be three digits", "not-a-team")
+        raise _fault(path, row, column, cells[0], "is not a team; it must be three digits", "not-a-team")
     highest = "1" if cells[0] == PSEUDONYMISED else "2"
     if cells[1] not in ("1", highest):
         allowed = "1: the pseudonymised team has one" if highest == "1" else "1 or 2"
@@ -416,7 +415,7 @@ def _parse_score(path: Path, row: int, attacker: str, cell: str, target: str) ->
             raise _fault(path, row, attacker, cell, f"a team does not attack itself; it must be {OWN}", "own")
         return None
     if cell == OWN:
-        problem = f"{OWN} stands only where a team would attack itself; leave out an attack that was not made"
+        problem = f"{OWN} is only allowed for a team and itself; leave out an attack that was not made"
         raise _fault(path, row, attacker, cell, problem, "own")
     return None if cell == "" else _parse_number(path, row, attacker, cell)
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from tracearena.algorithms import catalogue, parse
-from tracearena.arena.sweep import Scoring
+from tracearena.arena.ensemble import Scoring
 from tracearena.checks import require_choice, require_number, require_switch, require_whole
 from tracearena.errors import ParameterError
 from tracearena.i18n import translate, translate_count
 from tracearena.metrics.contest_scores import UtilityRule
 
 Mode = Literal["sealed", "live"]
+U = TypeVar("U")
 STRONGEST = "strongest"
 """Stands among sample attacks for every attack that weighs all evidence without knowing the defence."""
 
@@ -76,8 +77,8 @@ class Rules:
     pseudonymised_team
         Whether one more team's traces, only pseudonymised, are a target for all.
     sample_attacks
-        Attacks that the judge runs on every target, by their names in the catalogue; those that wait to
-        be told the defence are not among them. The word ``"strongest"`` stands for all who weigh
+        Attacks that the judge runs on every target, by their names in the catalogue; adaptive attacks,
+        which must be given the defence, are not among them. The word ``"strongest"`` stands for all who weigh
         everything they know (`UNINFORMED_ATTACKS`).
     utility_threshold
         Lowest utility of a valid data set (equality is valid), from 0 to 1.
@@ -164,8 +165,20 @@ class Rules:
             rule.metadata["check"](rule.name, getattr(self, rule.name))
         if not self.winner_takes_attack_awards and not self.overall_total:
             raise ParameterError.of(
-                "winner_takes_attack_awards", False, "true where there is no overall award (overall_total)"
+                "winner_takes_attack_awards", False, "true without an overall award (overall_total)"
             )
+
+    def name_data_set(self, number: int) -> str:
+        """Return what a team's data set is called: by its challenge where teams defend two.
+
+        >>> Rules().name_data_set(1), Rules(data_sets=2).name_data_set(2)
+        ('data set', 'data set against trace inference (TRP)')
+        """
+        if self.data_sets == 1:
+            return translate("data set")
+        if number == 1:
+            return translate("data set against re-identification (IDP)")
+        return translate("data set against trace inference (TRP)")
 
     @property
     def challenge(self) -> str:
@@ -182,6 +195,21 @@ class Rules:
     def is_valid(self, utility: float | None) -> bool:
         """Whether a data set of this utility is published and counts; None is that of nothing."""
         return utility is not None and self.scoring.is_valid(utility)
+
+    def select_counting(self, newest_first: Iterable[tuple[U, float]]) -> tuple[U, float] | None:
+        """Return which of the uploads for a data set counts, each with its utility; None if there is none.
+
+        It is the last valid one, or the last one at all if none is valid.
+
+        >>> Rules().select_counting([("third", 0.2), ("second", 0.8), ("first", 0.9)])
+        ('second', 0.8)
+        """
+        last = None
+        for upload, utility in newest_first:
+            if self.is_valid(utility):
+                return upload, utility
+            last = last or (upload, utility)
+        return last
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rules as plain values for JSON."""
@@ -283,9 +311,9 @@ def _describe_uploads(rules: Rules) -> list[str]:
             uploads=rules.attack_uploads,
         ),
         translate(
-            "An upload is counted against these limits once it was received whole, whether its format is "
-            "right or not. One that broke off, one that came too late and one that the judge failed to score "
-            "cost nothing."
+            "An upload counts against these limits once it is received completely, whether its "
+            "format is right or not. Interrupted uploads, late ones, and those that the "
+            "judge failed to score do not count."
         ),
         translate(
             "A file has at most {megabytes} MB and lists at most {places} places.",
@@ -360,7 +388,9 @@ def _describe_awards(rules: Rules) -> list[str]:
             "sets of the other teams; a target that was not attacked counts 1, an invalid one drops out for "
             "everybody."
         )
-    ties = translate("Equal teams share an award. A team that attacked nobody does not win for attacking.")
+    ties = translate(
+        "Equal teams share an award. A team that made no attack cannot win an award for attacks."
+    )
     if not rules.overall_total:
         return [defence, attacks, ties]
     weight = f"{rules.final_weight:g}"
@@ -378,7 +408,7 @@ def _describe_awards(rules: Rules) -> list[str]:
             weight=weight,
         )
     if not rules.winner_takes_attack_awards:
-        overall = translate("{rule} The overall winner does not win for attacking as well.", rule=overall)
+        overall = translate("{rule} The overall winner cannot also win an award for attacks.", rule=overall)
     return [defence, attacks, ties, overall]
 
 
@@ -400,8 +430,8 @@ def _describe_answers(rules: Rules) -> list[str]:
             hours=", ".join(f"{hour:02d}:00" for hour in rules.live_refresh_hours),
         ),
         translate(
-            "The other {share} of the users decide: the final scores and the awards are computed on them "
-            "alone, so the live board tells nothing about them.",
+            "The other {share} of the users decide: the final scores and the awards are computed "
+            "only on them, so the live board reveals nothing about them.",
             share=_format_percent(1 - rules.live_share),
         ),
         translate(

@@ -59,10 +59,10 @@ _CAST = (
     ("Card Sharps", "swap the traces of every fourth person", "Cheat(0.25)", "Random-R", "Replay-T"),
     ("Fog Bank", "move every place a few hundred metres", "PL(4,1)", "FuzzyCount-R", "VisitProb-T"),
     ("Heavy Weather", "move every place by kilometres", "PL(1,1)", "FuzzyCount-R(count)", "Random-T"),
-    ("Patchwork", "name blocks of four regions, hide a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None),
-    ("Dice Throwers", "answer a random place now and then", "RR(8)", "FuzzyCount-R(log-idf)", "FuzzyCount-T"),
-    ("Vanishing Act", "hide a quarter of all events", "MRLH(0,0,0.25)", None, "FuzzyCount-T(count)"),
-    ("Optimists", "leave everything as it is", "No", "Random-R", "HomeProb-T"),
+    ("Patchwork", "merge blocks of four regions, delete a tenth", "MRLH(1,1,0.1)", "VisitProb-R", None),
+    ("Dice Throwers", "report a random place sometimes", "RR(8)", "FuzzyCount-R(log-idf)", "FuzzyCount-T"),
+    ("Vanishing Act", "delete a quarter of all events", "MRLH(0,0,0.25)", None, "FuzzyCount-T(count)"),
+    ("Optimists", "change nothing", "No", "Random-R", "HomeProb-T"),
     (
         "Morning Mist",
         "move every place a little",
@@ -70,24 +70,24 @@ _CAST = (
         "FuzzyCount-R(count-idf)",
         "FuzzyCount-T(log-idf)",
     ),
-    ("Loaded Dice", "answer a random place rarely", "RR(9)", "VisitProb-R", "Random-T"),
-    ("Two by One", "name pairs of regions, hide a fifth", "MRLH(1,0,0.2)", "HomeProb-R", "VisitProb-T"),
-    ("Big Tiles", "name blocks of sixteen regions", "MRLH(2,2,0)", "VisitProb-R", "Replay-T"),
+    ("Loaded Dice", "report a random place rarely", "RR(9)", "VisitProb-R", "Random-T"),
+    ("Two by One", "merge pairs of regions, delete a fifth", "MRLH(1,0,0.2)", "HomeProb-R", "VisitProb-T"),
+    ("Big Tiles", "merge blocks of sixteen regions", "MRLH(2,2,0)", "VisitProb-R", "Replay-T"),
     (
         "Murmuration",
-        "make similar people more alike, gently",
+        "make similar people slightly more alike",
         "ClusterAveraging(0.8,blur_km=0.5)",
         "FuzzyCount-R",
         "HomeProb-T",
     ),
     ("Pickpockets", "swap the traces of every tenth person", "Cheat(0.1)", "HomeProb-R", "VisitProb-T"),
     ("Sea Smoke", "move every place a few hundred metres", "PL(5,1)", "FuzzyCount-R(count)", "Replay-T"),
-    ("Coin Flippers", "answer a random place half the time", "RR(7)", "VisitProb-R", "FuzzyCount-T"),
+    ("Coin Flippers", "report a random place half of the time", "RR(7)", "VisitProb-R", "FuzzyCount-T"),
     ("Small Tiles", "name blocks of four regions", "MRLH(1,1,0)", "HomeProb-R", "FuzzyCount-T(count)"),
     ("Light Drizzle", "move every place very little", "PL(7,1)", "FuzzyCount-R", "Random-T"),
-    ("Blind Spot", "hide a tenth of all events", "MRLH(0,0,0.1)", "Random-R", "VisitProb-T"),
-    ("Long Odds", "answer a random place very rarely", "RR(10)", "FuzzyCount-R(log-idf)", "HomeProb-T"),
-    ("Thunderheads", "move every place by a kilometre or so", "PL(2,1)", "VisitProb-R", None),
+    ("Blind Spot", "delete a tenth of all events", "MRLH(0,0,0.1)", "Random-R", "VisitProb-T"),
+    ("Long Odds", "report a random place very rarely", "RR(10)", "FuzzyCount-R(log-idf)", "HomeProb-T"),
+    ("Thunderheads", "move every place by about a kilometre", "PL(2,1)", "VisitProb-R", None),
 )
 SIMULATED_TEAMS = tuple(SimulatedTeam(*row) for row in _CAST)
 """Everybody who can play, the most instructive first: the first n teams make a contest of n."""
@@ -127,7 +127,7 @@ class HandIn:
     point, after
         When: the time after a point of the schedule.
     file, cell
-        Name of obfuscated traces, and what stands in one of their rows in the place of the team's own cell;
+        Name of obfuscated traces, and what stands in one of their rows instead of the team's own cell;
         None if nothing is changed.
     """
 

@@ -62,7 +62,7 @@ _DEFENCE, _SHUFFLE, _SALT, _ATTACK = range(4)
 
 @dataclass(frozen=True, eq=False)
 class Entrant:
-    """One data set of the contest and what became of it.
+    """One data set of the contest with its release and scores.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Entrant:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedContest:
-    """A contest that was held.
+    """The result of a simulated contest.
 
     Attributes
     ----------
@@ -138,11 +138,14 @@ class SimulatedContest:
         """Tell of the contest, as of one that was held by files."""
         rules = self.rules
         winners = " and ".join(self.awards[0].winners) or "Nobody"
+        places = self.awards[0].places
+        kept = f": {places[0].value:.0%} of whereabouts stayed hidden from the best attack" if places else ""
         lead = (
-            f"The {rules.challenge}: {len(self.teams)} teams each had to publish {rules.original_days} days "
-            f"in the lives of {rules.users:,} people, useful to a planner and useless to a spy; then they "
-            f"attacked each other's data. {winners} defended best. The people, the city and the teams are "
-            "invented; the methods and the rules are real."
+            f"The {rules.challenge}: each of {len(self.teams)} teams published traces of {rules.users:,} "
+            f"people over {rules.original_days} days, obfuscated so that they stay useful but "
+            f"protect the people; then the teams attacked each other's data. {winners} defended "
+            f"best{kept}. The people, the city and the teams are invented; the methods and the rules are "
+            "real."
         )
 
         def look(row: BoardRow) -> DataSetView:
@@ -200,7 +203,7 @@ def simulate_contest(
     seed: int,
     tell: Tell | None = None,
 ) -> SimulatedContest:
-    """Hold a contest from the data to the awards.
+    """Simulate a contest from the data to the awards.
 
     Parameters
     ----------
@@ -238,13 +241,13 @@ def simulate_contest(
     if maker is None:
         from tracearena.synthesis import PPMTF
 
-        with use(progress=partial(say, "people live in the city")):
+        with use(progress=partial(say, "simulating people in the city")):
             residents = simulate_residents(plan.reference_days, seed=child_seed(city, 0))
-        with use(progress=partial(say, "the judge learns how they live")):
+        with use(progress=partial(say, "training the model of virtual users")):
             maker = PPMTF().fit(contest_training(residents), seed=child_seed(city, 1))
     data, groups = [], len(plan.roles())
     for group in range(groups):
-        say("every team gets people of its own", group, groups)
+        say("making people for every team", group, groups)
         data.append(team_traces(maker, plan, child_seed(city, 2, group)))
     practice = tuple(data[len(cast) + 1 :])
 
@@ -289,7 +292,7 @@ def simulate_contest(
 
     # Sample defences meet every attack of the contest, so that they compare with the teams'.
     defences, scoring = (*SAMPLES, *CHEATING), rules.scoring
-    with use(progress=partial(say, "the judge tries sample defences")):
+    with use(progress=partial(say, "judging sample defences")):
         own = child_seed(root, _SAMPLE)
         rows = run_sweep(*practice[0], defences=defences, attacks=every, scoring=scoring, seed=own)
     require_success(rows)
@@ -298,7 +301,7 @@ def simulate_contest(
     after: tuple[SweepRow, ...] = ()
     if attacks:
         reference, original = (traces.take_users(np.arange(min(FEW, users))) for traces in practice[0])
-        with use(progress=partial(say, "the judge attacks with all that is known")):
+        with use(progress=partial(say, "judging with the strongest attacks")):
             rows = run_sweep(
                 reference,
                 original,

@@ -48,7 +48,7 @@ ANSWERS = "answers"
 
 @dataclass(frozen=True)
 class ContestFolder:
-    """Everything that can be told of a contest from the names of its files.
+    """The files of a contest, as far as their names determine them.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class ContestFolder:
 
 
 def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool = True) -> ContestFolder:
-    """Look through a contest's folder.
+    """Read the folder of a contest.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool
         Whether the original traces of every team must be there.
     """
     if not folder.is_dir():
-        raise FileError.whole(folder, "there is no such folder", "no-folder")
+        raise FileError.whole(folder, "this folder does not exist", "no-folder")
     judge = folder / JUDGE if (folder / JUDGE).is_dir() else folder
     submissions = folder / SUBMISSIONS if (folder / SUBMISSIONS).is_dir() else folder
     own_rules = folder / contest_file.NAME
@@ -144,7 +144,9 @@ def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool
         except ParameterError:
             continue
         if name in own and name.kind not in HANDED_IN:
-            raise FileError.whole(path, f"lies beside {own[name].name}: which one counts?", "twice")
+            raise FileError.whole(
+                path, f"and {own[name].name} are both there: remove the one that does not count", "twice"
+            )
         if name.kind not in HANDED_IN[1:]:
             own[name] = path
     if found is None:
@@ -374,7 +376,7 @@ class SubmissionSorter:
         return {name: paths for name, paths in kept.items() if paths}
 
     def _refuse_beyond_limits(self, counting: Mapping[PwsName, tuple[Path, ...]]) -> set[Path]:
-        """Refuse what came after as many uploads as the rules allow, where it is known when files came."""
+        """Refuse what came after as many uploads as the rules allow, if it is known when files came."""
         if self.arrivals is None:
             return set()
         uploads: dict[tuple[int | None, int, str], list[Path]] = defaultdict(list)
@@ -455,7 +457,7 @@ def _read_content(path: Path) -> bytes | None:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A file that does not count, and why.
+    """A refused file, with the reason.
 
     Attributes
     ----------
@@ -464,7 +466,7 @@ class Refusal:
     code
         A fixed word: one of the checker's verdicts, or ``late``, ``early``, ``wrong-name``, ``twice``, …
     reason
-        The same for people, with the row where there is one.
+        The same for people, with the row if there is one.
     """
 
     file: str

@@ -58,7 +58,7 @@ _ResultScores: TypeAlias = tuple[dict[Target, float], dict[tuple[str, Target], f
 
 @dataclass(frozen=True)
 class Verification:
-    """What a second judgement of an archive gave.
+    """The result of judging an archive again.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Verification:
         The contest.
     checked
         How many files, commitments, releases, utilities and attacks were compared with the archive.
-    told
+    assumed
         Scores that could not be found again, for the original traces are not in the archive.
     findings
         What is wrong; empty if nothing is.
@@ -77,7 +77,7 @@ class Verification:
 
     name: str
     checked: dict[str, int]
-    told: tuple[str, ...]
+    assumed: tuple[str, ...]
     findings: tuple[Discrepancy, ...]
     signed_by: str | None = None
 
@@ -92,14 +92,14 @@ class Verification:
             "name": self.name,
             "right": self.is_right,
             "checked": dict(self.checked),
-            "not_made_again": list(self.told),
+            "not_made_again": list(self.assumed),
             "signed_by": self.signed_by,
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
 
 def verify_archive(path: str | PathLike[str], *, key: str | None = None) -> Verification:
-    """Judge an archive from scratch, and hold everything against what it says.
+    """Judge an archive from scratch, and compare everything with its content.
 
     Every file has the hash of the manifest; every ID table (with the users of a live board) opens its
     commitment; what was released is the upload under the ID table; utilities, all s_R and s_T, board and
@@ -129,7 +129,7 @@ class _ArchiveCheck:
     uploads: Completeness
     findings: list[Discrepancy] = field(default_factory=list)
     checked: dict[str, int] = field(default_factory=dict)
-    told: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
     signed_by: str | None = None
 
     @property
@@ -177,10 +177,10 @@ class _ArchiveCheck:
             self._check_releases(desk, truths)
             with self._record_errors(RESULTS):
                 self._check_results(desk, released)
-            self.told = tuple(desk.list_assumed_scores())
+            self.assumed = tuple(desk.list_assumed_scores())
         named = self.archive.manifest.get("name")
         findings = tuple(dict.fromkeys(self.findings))
-        return Verification(str(named), self.checked, self.told, findings, self.signed_by)
+        return Verification(str(named), self.checked, self.assumed, findings, self.signed_by)
 
     def _check_commitments(self, released: Iterable[GroundTruth]) -> None:
         made: dict[str, Commitment] = {}
@@ -239,8 +239,8 @@ class _ArchiveCheck:
         totals = self.folder / PRELIMINARY
         preliminary = read_totals(totals) if totals.is_file() else None
         board, awards = judged.board(), judged.awards(preliminary)
-        self.checked["utilities"] = len(judged.utilities) - len(desk.told_utilities)
-        self.checked["attacks"] = len(judged.attacks) - len(desk.told_inferences)
+        self.checked["utilities"] = len(judged.utilities) - len(desk.assumed_utilities)
+        self.checked["attacks"] = len(judged.attacks) - len(desk.assumed_inferences)
         (self.folder / _AGAIN).mkdir()
         for path in write_results(self.folder / _AGAIN, board, awards, judged.refused, preliminary):
             name = f"{RESULTS}/{path.name}"
@@ -278,7 +278,7 @@ class _ArchiveCheck:
 
     @contextmanager
     def _record_errors(self, where: str) -> Iterator[None]:
-        """Turn what cannot be read or does not fit into a finding, and go on after the block."""
+        """Turn what cannot be read or does not fit into a finding, and continue after the block."""
         try:
             yield
         except FileNotFoundError as error:
@@ -310,7 +310,7 @@ def _read_result_scores(path: Path) -> _ResultScores:
         value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1)
         for value in (*utilities.values(), *inferences.values())
     ):
-        raise FileError.whole(path, "holds scores that are none", "not-a-board")
+        raise FileError.whole(path, "has scores that are not valid", "not-a-board")
     return utilities, inferences
 
 
@@ -335,7 +335,7 @@ class BlindJudge(FileJudge):
 
     Attributes
     ----------
-    told_utilities, told_inferences
+    assumed_utilities, assumed_inferences
         The scores that were taken from there.
     """
 
@@ -347,8 +347,8 @@ class BlindJudge(FileJudge):
     ) -> None:
         super().__init__(intake)
         self.utilities, self.inferences = utilities, inferences
-        self.told_utilities: set[Target] = set()
-        self.told_inferences: set[tuple[str, Target]] = set()
+        self.assumed_utilities: set[Target] = set()
+        self.assumed_inferences: set[tuple[str, Target]] = set()
 
     def require_agreement(self, truth: GroundTruth) -> None:
         if truth.has_original:
@@ -357,22 +357,22 @@ class BlindJudge(FileJudge):
     def score_utility(self, truth: GroundTruth, path: Path) -> float | None:
         if truth.has_original:
             return super().score_utility(truth, path)
-        self.told_utilities.add(truth.target)
+        self.assumed_utilities.add(truth.target)
         return self.utilities.get(truth.target)
 
     def score_attack(self, truth: GroundTruth, attacker: str, name: PwsName, path: Path) -> float | None:
         if truth.has_original or name.kind == "etable":
             return super().score_attack(truth, attacker, name, path)
-        self.told_inferences.add((attacker, truth.target))
+        self.assumed_inferences.add((attacker, truth.target))
         return self.inferences.get((attacker, truth.target))
 
     def list_assumed_scores(self) -> list[str]:
         """Return the scores that were not computed again, in words."""
         return [
-            *(f"utility of team {team}, data set {n}" for team, n in sorted(self.told_utilities)),
+            *(f"utility of team {team}, data set {n}" for team, n in sorted(self.assumed_utilities)),
             *(
                 f"s_T of {who} on team {team}, data set {n}"
-                for who, (team, n) in sorted(self.told_inferences)
+                for who, (team, n) in sorted(self.assumed_inferences)
             ),
         ]
 

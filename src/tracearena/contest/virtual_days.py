@@ -1,4 +1,4 @@
-"""The times of day of a contest: which are learned from, and which are handed out."""
+"""The times of day of a contest: those used for training, and those that are published."""
 
 from __future__ import annotations
 
@@ -152,8 +152,8 @@ class ShortWalk:
         clock = learned.clock
         if clock.interval_s % step_s:
             raise ParameterError(
-                f"a walk in steps of {step_s} s does not lead from one instant of the traces to the next, "
-                f"{clock.interval_s} s later: take a whole fraction of that, or {clock.interval_s}s itself"
+                f"a walk in steps of {step_s} s does not fit the interval of the traces, "
+                f"{clock.interval_s} s: use a divisor of it, or {clock.interval_s}s itself"
             )
         handed = PWS_CLOCK if contains_clock(clock, PWS_CLOCK) else replace(clock, instants_per_slot=1)
         missing = min(HOME_S - (handed.start_s - clock.start_s), clock.start_s)

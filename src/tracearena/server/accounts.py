@@ -29,10 +29,11 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext
 
+from tracearena.contest.contest_file import fold_name
 from tracearena.errors import DataError, ParameterError
 from tracearena.server import clock
 from tracearena.server.errors import RequestRefused
-from tracearena.server.models import Contest, Link, LinkKind, LoginTry, Member, Team, Token, fold_name
+from tracearena.server.models import Contest, Link, LinkKind, LoginTry, Member, Team, Token
 from tracearena.server.settings import MEMORY_KIB, network_of
 from tracearena.server.store import queue
 from tracearena.server.store.audit_log import log_act
@@ -116,7 +117,7 @@ def _save_member(member: Member, link: Link) -> None:
                 )
             member.save(update_fields=None if is_new else ["password", "wrapped_key"])
             whose = "organiser" if member.team is None else f"team {member.team.number}"
-            log_act(member.username, "account made" if is_new else "password renewed by link", of=whose)
+            log_act(member.log_name, "account made" if is_new else "password renewed by link", of=whose)
     except IntegrityError:
         raise RequestRefused(
             409, "name-taken", gettext("Somebody has this name already: choose another.")
@@ -210,7 +211,7 @@ def change_password(request: Any, old: str, new: str) -> None:
         if not held.update(password=member.password, wrapped_key=member.wrapped_key):
             raise _wrong_login()
         revoke_tokens(member)
-        log_act(member.username, "password changed")
+        log_act(member.log_name, "password changed")
     update_session_auth_hash(request, member)
 
 
@@ -289,6 +290,26 @@ def shut_out_member(member: Member, actor: str) -> None:
         log_act(actor, "shut out", **_describe_member(member))
 
 
+def delete_member(member: Member, actor: str) -> None:
+    """Shut somebody out for good, and replace the name; what they handed in stays their team's.
+
+    The audit log calls people by numbers, so nothing in it changes.
+
+    Raises
+    ------
+    DataError
+        If nobody could organise the contest any more.
+    """
+    with transaction.atomic():
+        shut_out_member(member, actor)
+        # Nobody can have taken this name to keep a person from being deleted.
+        member.username = f"deleted-{secrets.token_hex(4)}"
+        member.is_active, member.last_login = False, None
+        member.save(update_fields=["username", "folded_name", "is_active", "last_login"])
+        Token.objects.filter(member=member).update(label="deleted")
+        log_act(actor, "person deleted", **_describe_member(member))
+
+
 def reset_password(member: Member, actor: str, judge_key: bytes | None = None) -> str:
     """Make a link by which somebody gets a new password, and return its secret; the old password ends.
 
@@ -325,7 +346,7 @@ def _end_password(member: Member) -> None:
 
 
 def _describe_member(member: Member) -> dict[str, Any]:
-    return {"member": member.username, "of": "organisers" if member.team is None else member.team.number}
+    return {"member": member.log_name, "of": "organisers" if member.team is None else member.team.number}
 
 
 # Links.
@@ -367,17 +388,17 @@ def request_invitation(team: Team, member: Member | None = None) -> str:
 
 def find_usable_link(secret: str) -> Link | None:
     """Return the link of a secret, if it is still good; asking changes nothing."""
-    return _usable_links().filter(digest=hash_secret(secret)).first()
+    return find_open_links().filter(digest=hash_secret(secret)).first()
 
 
 def use_link(link: Link) -> bool:
     """Use a link up by one person; two who come at once never share the last place."""
-    return bool(_usable_links().filter(pk=link.pk).update(places=F("places") - 1))
+    return bool(find_open_links().filter(pk=link.pk).update(places=F("places") - 1))
 
 
 def withdraw_links(**whose: Team | Member | None) -> int:
-    """End all open links of a ``team``, which is None for organisers, or of one ``member``."""
-    return _usable_links().filter(**whose).update(withdrawn_at=clock.now())
+    """End all open links of a ``team``, which is None for organisers, or of one ``member``; say how many."""
+    return find_open_links(**whose).update(withdrawn_at=clock.now())
 
 
 def update_base_url(given: str | None = None) -> str:
@@ -402,8 +423,10 @@ def build_link_path(link_secret: str) -> str:
     return f"/join#{link_secret}"
 
 
-def _usable_links() -> QuerySet[Link]:
-    return Link.objects.filter(places__gt=0, withdrawn_at__isnull=True, expires_at__gt=clock.now())
+def find_open_links(**whose: Team | Member | None) -> QuerySet[Link]:
+    """Return the links that are still good: all of them, those of a ``team`` or of one ``member``."""
+    now = clock.now()
+    return Link.objects.filter(places__gt=0, withdrawn_at__isnull=True, expires_at__gt=now, **whose)
 
 
 def _store_invitation(secret: str, team: Team, member: Member | None, **more: bytes) -> Link:
@@ -521,7 +544,7 @@ def make_token(member: Member, label: str, private_key: bytes) -> str:
             wrapped_key=wrap(private_key, derive_secret_key(secret), _TOKEN_PURPOSE),
             created_at=clock.now(),
         )
-        log_act(member.username, "token made", number=token.pk)
+        log_act(member.log_name, "token made", number=token.pk)
     return secret
 
 
@@ -546,7 +569,7 @@ def revoke_token(member: Member, number: int) -> bool:
     with transaction.atomic():
         is_revoked = bool(good.update(revoked_at=clock.now()))
         if is_revoked:
-            log_act(member.username, "token revoked", number=number)
+            log_act(member.log_name, "token revoked", number=number)
     return is_revoked
 
 

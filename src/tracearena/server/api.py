@@ -11,7 +11,7 @@ from ninja.security import HttpBearer
 
 from tracearena import __version__
 from tracearena.contest import phase_at
-from tracearena.server import accounts, clock, results, submissions
+from tracearena.server import accounts, announcements, clock, results, submissions
 from tracearena.server.accounts import Caller
 from tracearena.server.errors import build_json_error, not_found
 from tracearena.server.models import Contest, Submission, UploadKind
@@ -39,7 +39,6 @@ class PhaseNow(Schema):
     now: str
     clock_is_driven: bool
     phase: str | None
-    registration: str
     obfuscated: str
     attacks: str
     next_change: str | None
@@ -117,6 +116,18 @@ class SubmissionState(Receipt):
     reason: str = Field(description="Why the judge failed")
     utility: float | None
     finished_at: str | None
+
+
+class AnnouncementInfo(Schema):
+    """Something that the organiser tells everybody."""
+
+    id: int
+    made_at: str
+    text: str = Field(description="In the organiser's words; the reason, where a time was moved")
+    question: str | None = Field(description="What the text answers")
+    point: str | None = Field(description="The begin or end that was moved, such as attack_end")
+    moved_to: str | None
+    team: str | None = Field(description="Whose extra time it is; null for everybody")
 
 
 class Bearer(HttpBearer):
@@ -220,6 +231,12 @@ def board(request: Any) -> Any:
     return results.collect_public_board(Contest.get_current(), clock.now())
 
 
+@api.get("/announcements", auth=None, response=list[AnnouncementInfo])
+def list_announcements(request: Any) -> Any:
+    """What the organiser has announced, the first one first; for everybody."""
+    return [announcements.describe_announcement(one) for one in reversed(announcements.list_announcements())]
+
+
 @api.get("/me", response=Me)
 def me(request: Any) -> Any:
     """Whose token this is."""
@@ -296,6 +313,7 @@ def _receive_upload(request: Any, kind: str, data_set: Any) -> dict[str, Any]:
     name = submissions.clean_file_name(unquote(request.headers.get("X-File-Name", ""), errors="replace"))
     errand = UploadRequest(caller.team, caller.token.member, kind, data_set, key, name)
     submissions.check_gate(errand)
+    submissions.check_target(errand)
     most_mb = Contest.get_current().rules.largest_file_mb
     coming = read_body(request, most_mb)
     file = open_upload_stream(most_mb)

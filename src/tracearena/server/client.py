@@ -33,14 +33,17 @@ from tracearena.contest.commitments import (
     signature_path,
 )
 from tracearena.contest.contest_file import NAME
-from tracearena.contest.data import REGIONS, TIMES, official_file_name
+from tracearena.contest.data import DATA_SETS, REGIONS, TIMES, official_file_name, require_own_name
+from tracearena.contest.file_judge import compute_utility
 from tracearena.engine import report
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files import digest_file, digest_values, make_folder, read_bytes, replacing
 from tracearena.files.io import InMemoryFile
 from tracearena.io import pwscup
+from tracearena.io.pwscup import PwsName
 from tracearena.server.sandbox.child import check_file
 from tracearena.server.sandbox.messages import Frame, Verdict
+from tracearena.traces import Traces
 
 _TRIES = 6
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 8.0
@@ -49,6 +52,7 @@ _TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _PIECE_BYTES = 2**18
 _LARGEST_BUNDLE_BYTES = 2**32
 _MOST_BYTES = 2**16
+_OFFICIAL_KINDS = {"obfuscated": "anotraces", "inferred-table": "etable", "inferred-traces": "etraces"}
 LISTED, MISSING, OTHER, WAITING = "listed", "MISSING", "LISTED OTHERWISE", "its phase is not closed yet"
 
 
@@ -309,8 +313,32 @@ def _read_pieces(file: Path, size: int) -> Iterator[bytes]:
 # The judge's checker, run locally on the files that a team has downloaded.
 
 
-def check_before_upload(file: Path, kind: str, folder: Path, team: str, data_set: int) -> Verdict | None:
-    """Return what the judge would say against a file, None if nothing.
+@dataclass(frozen=True)
+class LocalCheck:
+    """What the judge would say of a file.
+
+    Attributes
+    ----------
+    verdict
+        What is wrong with it, None if nothing.
+    utility
+        Of obfuscated traces that are right.
+    threshold
+        The utility from which they count.
+    """
+
+    verdict: Verdict | None
+    utility: float | None
+    threshold: float
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the file would be taken and count."""
+        return self.verdict is None and (self.utility is None or self.utility >= self.threshold)
+
+
+def check_before_upload(file: Path, kind: str, folder: Path, team: str, data_set: int) -> LocalCheck:
+    """Return what the judge would say of a file; one whose name is that of another file is refused.
 
     Parameters
     ----------
@@ -323,6 +351,8 @@ def check_before_upload(file: Path, kind: str, folder: Path, team: str, data_set
     team, data_set
         Whose data set it is about: one's own, or the target's.
     """
+    attacker = None if kind == "obfuscated" else int(find_own_team(folder))
+    require_own_name(file, _OFFICIAL_KINDS[kind], int(team), data_set, attacker)
     rules = read_contest_file(_require_file(folder, NAME)).rules
     most = rules.largest_file_mb * 2**20
     frame = _read_frame(kind, folder, int(team), data_set)
@@ -330,7 +360,42 @@ def check_before_upload(file: Path, kind: str, folder: Path, team: str, data_set
     with open(file, "rb") as content:
         held = InMemoryFile(file.name, content.read(most + 1))
     found = check_file(held, frame, kind, most, rules.largest_listed_ids)
-    return found if isinstance(found, Verdict) else None
+    if isinstance(found, Verdict) or kind != "obfuscated":
+        verdict = found if isinstance(found, Verdict) else None
+        return LocalCheck(verdict, None, rules.utility_threshold)
+    original = _read_original(folder, int(team), data_set)
+    utility = compute_utility(original, found.to_obfuscated(original), rules)
+    return LocalCheck(None, utility, rules.utility_threshold)
+
+
+def find_own_team(folder: Path) -> str:
+    """Return the number of the team whose original traces were fetched into a folder."""
+    # Those of sample teams are everybody's.
+    samples = read_contest_file(folder / NAME).sample_numbers if (folder / NAME).is_file() else ()
+    own = {f"{PwsName.parse(path).team:03d}" for path in folder.glob("orgtraces_team*.csv")} - set(samples)
+    if len(own) != 1:
+        raise ParameterError(f"{folder}: has not the traces of one team; `contest client data` fetches them")
+    return own.pop()
+
+
+def read_own_traces(folder: Path, data_set: int) -> tuple[Traces, Traces]:
+    """Return the reference and the original traces of a team's own people."""
+    team = int(find_own_team(folder))
+    return _read_traces(folder, "reftraces", team, data_set), _read_original(folder, team, data_set)
+
+
+def find_attacks(folder: Path, team: str) -> list[tuple[Path, str]]:
+    """Return the attacks of a team in a folder, by their official names, and where each is handed in."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        said = PwsName.recognise(path)
+        if said is not None and said.attacker == int(team):
+            kind = "inferred-table" if said.kind == "etable" else "inferred-traces"
+            found.append((path, f"uploads/attack/{said.team:03d}/{DATA_SETS[said.purpose]}/{kind}"))
+    if not found:
+        example = official_file_name("etable", 2, 1, int(team))
+        raise ParameterError(f"{folder}: has no attack of team {team}; their names must be like {example}")
+    return found
 
 
 def _read_frame(kind: str, folder: Path, team: int, data_set: int) -> Frame:
@@ -338,17 +403,22 @@ def _read_frame(kind: str, folder: Path, team: int, data_set: int) -> Frame:
     places = pwscup.read_places(_require_file(folder, REGIONS))
     times = pwscup.read_times(_require_file(folder, TIMES))
 
-    def traces(what: str) -> Any:
-        return pwscup.read_traces(
-            _require_file(folder, str(official_file_name(what, team, data_set))), places, times
-        )
-
     if kind == "obfuscated":
-        return Frame.of(traces("orgtraces"))
-    users = traces("reftraces").user_ids
+        return Frame.of(_read_original(folder, team, data_set))
+    users = _read_traces(folder, "reftraces", team, data_set).user_ids
     public = _require_file(folder, str(official_file_name("pubtraces", team, data_set)))
     target = pwscup.read_anonymized(public, places, times)
     return Frame.of(target, users=users, pseudonyms=target.user_ids)
+
+
+def _read_original(folder: Path, team: int, data_set: int) -> Traces:
+    return _read_traces(folder, "orgtraces", team, data_set)
+
+
+def _read_traces(folder: Path, kind: str, team: int, data_set: int) -> Traces:
+    path = _require_file(folder, str(official_file_name(kind, team, data_set)))
+    places = pwscup.read_places(_require_file(folder, REGIONS))
+    return pwscup.read_traces(path, places, pwscup.read_times(_require_file(folder, TIMES)))
 
 
 def _require_file(folder: Path, name: str) -> Path:

@@ -16,7 +16,8 @@ from pathlib import Path
 
 VARIABLE = "TRACEARENA_CLOCK"
 """Names the file of a driven clock; only a simulated contest sets it, and only for what it starts itself."""
-_WRITE_DELAY = timedelta(minutes=1)
+WRITE_DELAY = timedelta(minutes=1)
+"""The judge closes a phase this long after its end."""
 _RECORD_INTERVAL = timedelta(seconds=5)
 _CACHE_S = 1.0
 """For this long a process uses the highest time that it has read, so that a page asks the database once."""
@@ -110,7 +111,12 @@ def is_over(end: datetime) -> bool:
     What came in the last moment is written down a moment later, so the judge waits for a minute; a
     driven clock stands still meanwhile, and nothing is to be waited for.
     """
-    return now() >= end + (timedelta(0) if is_driven() else _WRITE_DELAY)
+    return now() >= find_closing_time(end)
+
+
+def find_closing_time(end: datetime) -> datetime:
+    """Return when the judge closes a phase that ends at a moment."""
+    return end if is_driven() else end + WRITE_DELAY
 
 
 _highest_cache: dict[str, tuple[float, datetime | None]] = {}

@@ -8,9 +8,11 @@ from __future__ import annotations
 import errno
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
+from django.db import Error
 from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.utils.translation import gettext
@@ -41,7 +43,7 @@ _ADVICE = {
         "Look whether the address is right; pages of a team are for those who have logged in."
     ),
     405: mark_for_translation("Go back, and use the form of the page."),
-    410: mark_for_translation("Ask whoever gave it to you for a new one."),
+    410: mark_for_translation("Ask the person who gave it to you for a new one."),
     413: mark_for_translation("The rules say how large a file may be."),
     429: mark_for_translation("Wait a few minutes; nothing is lost meanwhile."),
     500: mark_for_translation("If it happens again, tell the organiser what you did and when."),
@@ -102,12 +104,15 @@ def render_refusal(request: Any, refused: RequestRefused) -> Any:
     """Return the answer to a request that is refused."""
     if request.path.startswith(API):
         return JsonResponse(refused.to_dict(), status=refused.status)
-    # The page needs nothing but itself: neither the database nor a session may be there.
     status = refused.status
     phrase = gettext(_PHRASES[status]) if status in _PHRASES else HTTPStatus(status).phrase
     advice = gettext(_ADVICE[status]) if status in _ADVICE and refused.code != FOR_TEAMS else ""
     about = {"status": status, "phrase": phrase, "message": refused.message, "advice": advice}
-    return HttpResponse(render_to_string("error.html", about), status=status)
+    if status < HTTPStatus.INTERNAL_SERVER_ERROR and hasattr(request, "user"):
+        with suppress(Error):
+            return HttpResponse(render_to_string("error.html", about, request), status=status)
+    # This page needs nothing but itself: neither the database nor a session may be there.
+    return HttpResponse(render_to_string("broken.html", about), status=status)
 
 
 def render_error(request: Any, status: int) -> Any:
@@ -273,13 +278,11 @@ _ROLE_WORDS = {
     "sample": mark_for_translation("sample"),
 }
 _POINT_WORDS = {
-    "registration_begin": mark_for_translation("registration begin"),
-    "registration_end": mark_for_translation("registration end"),
-    "anonymization_begin": mark_for_translation("anonymization begin"),
-    "anonymization_end": mark_for_translation("anonymization end"),
-    "attack_begin": mark_for_translation("attack begin"),
-    "attack_end": mark_for_translation("attack end"),
-    "results_begin": mark_for_translation("results begin"),
+    "anonymization_begin": mark_for_translation("start of the anonymization"),
+    "anonymization_end": mark_for_translation("end of the anonymization"),
+    "attack_begin": mark_for_translation("start of the attacks"),
+    "attack_end": mark_for_translation("end of the attacks"),
+    "results_begin": mark_for_translation("opening of the results"),
 }
 
 

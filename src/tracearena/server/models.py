@@ -6,7 +6,6 @@ Of every secret only a hash is stored, or what the secret wraps.
 from __future__ import annotations
 
 import secrets
-import unicodedata
 from datetime import datetime
 from typing import Any
 
@@ -14,22 +13,18 @@ from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 
 from tracearena.contest import Role, Rules, Schedule
+from tracearena.contest.contest_file import fold_name
 
-
-def fold_name(name: str) -> str:
-    """Return what names have in common that people take for the same: case, width, spaces at the ends.
-
-    >>> fold_name(" Ｍ001"), fold_name("Straße") == fold_name("STRASSE")
-    ('m001', True)
-    """
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().casefold())
+PERSON = "person "
+"""How the audit log begins to speak of somebody who has an account; their number follows."""
 
 
 class Team(models.Model):
     """A party of the contest: a team, the pseudonymised team or a sample team.
 
     A competing team has a pair of keys: its bundle is sealed to `public_key`; the private key lies in
-    `escrow`, sealed to the judge, and under every secret of the team.
+    `escrow`, sealed to the judge, and under every secret of the team. `write_up` and `code_link` are what it
+    says of itself once the results are open.
     """
 
     number = models.CharField(max_length=3, unique=True)
@@ -38,18 +33,26 @@ class Team(models.Model):
     public_key = models.BinaryField(null=True)
     escrow = models.BinaryField(null=True)
     created_at = models.DateTimeField()
+    write_up = models.TextField(blank=True)
+    code_link = models.CharField(max_length=200, blank=True)
 
     class Meta:
         ordering = ("number",)
 
     def __str__(self) -> str:
-        return self.number if self.name == self.number else f"{self.number} {self.name}"
+        return f"{self.number} {self.name}" if self.is_named else self.number
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it has a name; without one it is called by its number."""
+        return self.name != self.number
 
 
 class Member(AbstractBaseUser):
     """Somebody who logs in: a member of a team or an organiser.
 
-    No two have names that differ only in case or width: `folded_name` is unique.
+    No two have names that differ only in case or width: `folded_name` is unique. The audit log has `log_name`
+    instead, so a person can be deleted and the log stays as it is.
     """
 
     username = models.CharField(max_length=60, unique=True)
@@ -75,6 +78,11 @@ class Member(AbstractBaseUser):
 
     def __str__(self) -> str:
         return self.username
+
+    @property
+    def log_name(self) -> str:
+        """What the audit log calls them, such as ``person 3``."""
+        return f"{PERSON}{self.pk}"
 
     def save(self, *args: Any, **named: Any) -> None:
         """Store the member, and the name as it is compared."""
@@ -342,7 +350,8 @@ class Contest(models.Model):
     `seen_at` is the highest time that the judges have seen: the contest never goes behind it. A phase is
     closed by the judge a minute after its end; uploads that are in the database by then count if they came
     in time, and none that comes later does. `signing_key` is the public key of the lists of receipts.
-    `base_url` is where browsers reach the contest, for links that commands print.
+    `base_url` is where browsers reach the contest, for links that commands print. `teams_may_choose_names`
+    lets a team that has no name give itself one. `information` is the organiser's own page, in Markdown.
     """
 
     name = models.CharField(max_length=60)
@@ -358,6 +367,8 @@ class Contest(models.Model):
     backed_up_at = models.DateTimeField(null=True)
     signing_key = models.CharField(max_length=64, blank=True)
     base_url = models.CharField(max_length=200)
+    teams_may_choose_names = models.BooleanField(default=True)
+    information = models.TextField(blank=True)
 
     def __str__(self) -> str:
         return self.name
@@ -381,9 +392,51 @@ class Contest(models.Model):
         """Return when what takes place for a team, which may have more time than the others."""
         return self.schedule.with_extra_time(self.extra_time.get(team, {}))
 
+    def is_release_ready(self) -> bool:
+        """Whether the judge has closed every data set, so that all targets can appear at once."""
+        left = DataSet.objects.exclude(team__role=Role.SAMPLE).filter(closed_at__isnull=True)
+        return self.anonymization_closed_at is not None and not left.exists()
+
+    def has_targets(self, now: datetime) -> bool:
+        """Whether everybody may have the targets, which appear all at once."""
+        return now >= self.schedule.attack_begin and self.is_release_ready()
+
     def find_latest(self, point: str) -> datetime:
         """Return when the last team has come to an end of the schedule."""
         return max(getattr(self.schedule_of(team), point) for team in ("", *self.extra_time))
+
+
+class Announcement(models.Model):
+    """What an organiser tells everybody.
+
+    Where a `point` of the schedule was moved, `moved_to` is when it is now, for one `team` or for everybody,
+    and `text` is the reason. Where a `question` was answered to all, `text` is the answer.
+    """
+
+    made_at = models.DateTimeField()
+    text = models.TextField(max_length=2_000)
+    point = models.CharField(max_length=24, blank=True)
+    moved_to = models.DateTimeField(null=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True, related_name="+")
+    question = models.ForeignKey("Question", on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        ordering = ("-pk",)
+
+
+class Question(models.Model):
+    """What a team asks the organiser; the answer is for that team, or for everybody."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="questions")
+    member = models.ForeignKey(Member, on_delete=models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField()
+    text = models.TextField(max_length=2_000)
+    answered_at = models.DateTimeField(null=True)
+    answer = models.TextField(max_length=2_000, blank=True)
+    is_for_all = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ("-pk",)
 
 
 class Snapshot(models.Model):

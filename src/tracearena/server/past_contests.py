@@ -1,6 +1,6 @@
 """Contests that are over, as their archives in the folder tell of them.
 
-Anybody may have made such a file. So only three small parts of it are read, each within limits; everything in
+Anybody may have made such a file. So only four small parts of it are read, each within limits; everything in
 them is checked and taken apart before it is shown; and what does not fit is no past contest.
 """
 
@@ -21,7 +21,7 @@ from django.utils.translation import get_language
 
 from tracearena.checks import require_number, require_whole
 from tracearena.contest import AttackKind, ContestFile, Role, read_contest_file
-from tracearena.contest.archive import BOARD, FORMAT, RESULTS, VERSION
+from tracearena.contest.archive import BOARD, FORMAT, RESULTS, VERSION, WRITE_UPS
 from tracearena.contest.board import make_awards
 from tracearena.contest.contest_file import NAME as CHARTER
 from tracearena.contest.contest_file import PSEUDONYMISED
@@ -29,8 +29,10 @@ from tracearena.contest.data import MANIFEST
 from tracearena.errors import DataError, TracearenaError
 from tracearena.files import digest_values
 from tracearena.files.io import InMemoryFile
+from tracearena.server import own_results
 from tracearena.server.results import BoardDrawing, draw_result
 from tracearena.server.store.folder import Folder
+from tracearena.server.teams import label_parties
 
 MOST_ARCHIVES = 200
 """This many are shown, by name."""
@@ -38,7 +40,14 @@ _ARCHIVE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.zip", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _MOST_READ = 64 * 2**20
 """Bytes that are read of one archive, its list of files included."""
-_MOST_UNPACKED = {MANIFEST: 2**24, CHARTER: 2**20, f"{RESULTS}/{BOARD}": 2**24}
+_MOST_UNPACKED = {
+    MANIFEST: 2**24,
+    CHARTER: 2**20,
+    f"{RESULTS}/{BOARD}": 2**24,
+    f"{RESULTS}/{WRITE_UPS}": 2**22,
+}
+_OPTIONAL = f"{RESULTS}/{WRITE_UPS}"
+"""An archive that was made from files has none."""
 _BROKEN = (TracearenaError, zipfile.BadZipFile, zlib.error, KeyError, TypeError, ValueError, EOFError,
            AttributeError, NotImplementedError, RecursionError, RuntimeError, OSError)  # fmt: skip
 
@@ -59,6 +68,8 @@ class PastContest:
         Whether the original traces are in the archive, so that every score can be found again.
     version
         Of the package that made it.
+    write_ups
+        What its teams say of their defences and attacks.
     """
 
     file: str
@@ -67,6 +78,7 @@ class PastContest:
     drawn: BoardDrawing
     has_originals: bool
     version: str
+    write_ups: list[own_results.WriteUp]
 
     @property
     def when(self) -> Any:
@@ -143,6 +155,8 @@ def _read_members(path: Path, most_read: int) -> dict[str, bytes]:
     with path.open("rb") as file, zipfile.ZipFile(_SizeLimitReader(file, most_read)) as archive:
         parts = {}
         for name, most in _MOST_UNPACKED.items():
+            if name == _OPTIONAL and name not in archive.namelist():
+                continue
             with archive.open(name) as member:
                 parts[name] = member.read(most + 1)
             if len(parts[name]) > most:
@@ -154,14 +168,21 @@ def _parse_contest(file: str, size: int, parts: dict[str, bytes]) -> PastContest
     manifest = _parse_json(parts[MANIFEST])
     if (manifest["format"], manifest["version"]) != (FORMAT, VERSION):
         raise DataError(f"its {MANIFEST} is not that of an archive of a contest, version {VERSION}")
-    for name in (CHARTER, f"{RESULTS}/{BOARD}"):
+    for name in (name for name in parts if name != MANIFEST):
         said = manifest["sha256"][name]
         if not _DIGEST.fullmatch(said) or digest_values(parts[name]) != said:
             raise DataError(f"{name} is not the one that its {MANIFEST} names")
     charter = read_contest_file(InMemoryFile(CHARTER, parts[CHARTER]))
     drawn = _draw_archive(charter, _parse_json(parts[f"{RESULTS}/{BOARD}"]), f"/archive/{file}/numbers/")
+    labels = label_parties(_list_names(charter))
     return PastContest(
-        file, size, charter, drawn, manifest["originals"] is True, str(manifest["tracearena"])[:20]
+        file=file,
+        size=size,
+        charter=charter,
+        drawn=drawn,
+        has_originals=manifest["originals"] is True,
+        version=str(manifest["tracearena"])[:20],
+        write_ups=own_results.parse_write_ups(parts.get(_OPTIONAL, b"[]"), labels),
     )
 
 

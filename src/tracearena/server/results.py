@@ -37,10 +37,9 @@ from tracearena.contest import (
 )
 from tracearena.contest.commitments import LISTS, round_score, signature_path
 from tracearena.contest.data import COMMITMENTS, SALTS
-from tracearena.contest.report_data import estimate_margin
 from tracearena.files import csv_text, digest_values
 from tracearena.i18n import translate
-from tracearena.pages.contest_data import TeamStyle, assign_team_styles
+from tracearena.pages.contest_data import TeamStyle, assign_team_styles, estimate_award_margin
 from tracearena.pages.svg import (
     Picture,
     margins_picture,
@@ -136,7 +135,7 @@ def find_live_snapshot(now: datetime) -> Snapshot | None:
 
 
 def freeze_final_board() -> Snapshot:
-    """Freeze the result; one that comes after an applied re-scoring stands beside those before."""
+    """Freeze the result; one that comes after an applied re-scoring is stored next to the earlier ones."""
     made = Snapshot.objects.filter(name__startswith=FINAL).count()
     name = FINAL if made == 0 else f"{FINAL} {made + 1}"
     return freeze_snapshot(name, build_result(build_current_board()))
@@ -329,6 +328,32 @@ class BoardDrawing:
         drawn = [(made[f"podium_{name}"], made[f"award_{name}"]) for name in names]
         return [(award, *both) for award, both in zip(self.awards, drawn, strict=True)]
 
+    def list_figures(self, name: str) -> list[tuple[str, Any]]:
+        """Return a picture as a page has it, or one for each challenge with its name."""
+        underscored = name.replace("-", "_")
+        return [
+            (heading, self.figures[underscored + end.replace("-", "_")])
+            for _, heading, end in _list_challenges(self.board.rules)
+        ]
+
+    @property
+    def tables(self) -> list[tuple[str, list[BoardRow]]]:
+        """The rows of the board, for each challenge."""
+        return [
+            (heading, [row for row in self.board.rows if number in (None, row.data_set)])
+            for number, heading, _ in _list_challenges(self.board.rules)
+        ]
+
+    @property
+    def costs(self) -> list[tuple[str, Any]]:
+        """What privacy costs, for each challenge."""
+        return self.list_figures("usefulness")
+
+    @property
+    def matrices(self) -> list[tuple[AttackKind, list[tuple[str, Any]]]]:
+        """Every attack, by kind and challenge."""
+        return [(kind, self.list_figures(kind.value)) for kind in AttackKind]
+
     def csv(self, name: str) -> str | None:
         """Return what can be saved under a name, None if there is no such thing."""
         if name == "board":
@@ -357,9 +382,21 @@ def draw_result(
     return replace(_draw(encode_snapshot(values), names, rules), numbers=numbers)
 
 
-def draw_closed_matrices(drawn_board: BoardDrawing) -> list[Picture]:
-    """Return both matrices with every cell closed, for a ceremony that opens them."""
-    return [matrix_picture(drawn_board.board, kind, closed=True) for kind in AttackKind]
+def draw_closed_matrices(drawn_board: BoardDrawing) -> list[tuple[AttackKind, str, Picture]]:
+    """Return every matrix with kind and challenge and every cell closed, for a ceremony that opens them."""
+    board = drawn_board.board
+    return [
+        (kind, name, matrix_picture(board, kind, number, closed=True))
+        for kind in AttackKind
+        for number, name, _ in _list_challenges(board.rules)
+    ]
+
+
+def _list_challenges(rules: Rules) -> list[tuple[int | None, str, str]]:
+    """Return number, name and the end of file names of every data set; no number and name if there is one."""
+    if rules.data_sets == 1:
+        return [(None, "", "")]
+    return [(number, rules.name_data_set(number), f"-{number}") for number in (1, 2)]
 
 
 def _draw(content: bytes, names: Sequence[Mapping[str, Any]], rules: Rules) -> BoardDrawing:
@@ -396,15 +433,14 @@ def _draw_once(content: bytes, names: _Names, rules: Rules, language: str) -> Bo
         for award in values.get("awards", ())
     )
     styles = assign_team_styles(board.roster)
-    luck = estimate_margin(board.rules.users)
-    pictures = {
-        "privacy": privacy_picture(board, decimals=decimals),
-        "usefulness": usefulness_picture(board, decimals=decimals),
-    }
-    pictures |= {kind.value: matrix_picture(board, kind, decimals=decimals) for kind in AttackKind}
+    pictures = {"privacy": privacy_picture(board, decimals=decimals)}
+    for number, _, end in _list_challenges(rules):
+        pictures[f"usefulness{end}"] = usefulness_picture(board, (), number, decimals=decimals)
+        for kind in AttackKind:
+            pictures[f"{kind.value}{end}"] = matrix_picture(board, kind, number, decimals=decimals)
     for award in awards:
         pictures[f"podium-{award.name}"] = podium_picture(award, styles)
-        pictures[f"award-{award.name}"] = margins_picture(award, luck, styles)
+        pictures[f"award-{award.name}"] = margins_picture(award, estimate_award_margin(board, award), styles)
     return BoardDrawing(board, awards, styles, MappingProxyType(pictures), decimals=decimals)
 
 

@@ -20,11 +20,12 @@ from django.db.models import F, QuerySet
 from django.utils.translation import gettext
 
 from tracearena.contest import Gate, Role, Rules, Schedule, phase_at
-from tracearena.contest.data import DATA_SETS, official_file_name
+from tracearena.contest.data import DATA_SETS, find_other_name, official_file_name
 from tracearena.errors import FileError
 from tracearena.files.archives import ArchiveMember, iter_open_members
 from tracearena.i18n import mark_for_translation
 from tracearena.io.pwscup import PwsName
+from tracearena.pages.html import format_utc
 from tracearena.server import clock
 from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.models import Contest, DataSet, Member, Quota, State, Submission, Team, UploadKind
@@ -36,11 +37,12 @@ OFFICIAL_KINDS = {UploadKind.INFERRED_TABLE: "etable", UploadKind.INFERRED_TRACE
 """What the files of attacks are called, by what they are."""
 MOST_FILES = 1_000
 STEPS = (
-    mark_for_translation("received"),
-    mark_for_translation("checked"),
-    mark_for_translation("scored"),
-    mark_for_translation("published"),
+    (mark_for_translation("received"), mark_for_translation("to be received")),
+    (mark_for_translation("checked"), mark_for_translation("to be checked")),
+    (mark_for_translation("scored"), mark_for_translation("to be scored")),
+    (mark_for_translation("published"), mark_for_translation("to be published")),
 )
+"""What each step is called once it is done, and before."""
 _KEY_PATTERN = re.compile(r"[!-~]{1,100}", re.ASCII)
 _LONGEST_NAME = 120
 _USELESS_STATES = (State.LATE, State.REFUSED, State.ERROR)
@@ -117,8 +119,12 @@ def check_gate(errand: UploadRequest) -> None:
     contest = Contest.get_current()
     if _find_gate(contest.schedule_of(errand.team.number), errand.kind, clock.now()) is Gate.EARLY:
         raise _refuse_early(contest, errand.kind)
-    if errand.kind != UploadKind.OBFUSCATED and errand.data_set.released_at is None:
-        raise not_found()
+    if errand.kind != UploadKind.OBFUSCATED:
+        if not contest.is_release_ready():
+            message = gettext("The judge is preparing the targets; all of them appear at the same time.")
+            raise RequestRefused(409, "not-ready", message)
+        if errand.data_set.released_at is None:
+            raise not_found()
 
 
 def is_late_now(kind: str, team: str = "") -> bool:
@@ -130,11 +136,27 @@ def is_late_now(kind: str, team: str = "") -> bool:
     )
 
 
+def check_target(errand: UploadRequest) -> None:
+    """Refuse a file whose name says that it is about another team, target or data set."""
+    kind = OFFICIAL_KINDS.get(UploadKind(errand.kind), "anotraces")
+    data_set, attacker = errand.data_set, int(errand.team.number)
+    wanted = find_other_name(errand.file_name, kind, int(data_set.team.number), data_set.number, attacker)
+    if wanted is not None:
+        said = gettext(
+            "The name %(name)s says that this is another file than %(wanted)s, which is handed in here. "
+            "Choose the other form, or rename the file."
+        )
+        message = said % {"name": errand.file_name, "wanted": wanted}
+        raise RequestRefused(409, "other-target", message, wanted=wanted)
+
+
 def accept_submission(errand: UploadRequest, file: UploadStream) -> Submission:
     """Keep a file whose last byte has arrived, and return what its receipt is made of.
 
-    Anyone who sends the same key twice, even at once, gets the same receipt.
+    Anyone who sends the same key twice, even at once, gets the same receipt; so does a team that hands in
+    the file again which it handed in last for the same purpose.
     """
+    check_target(errand)
     file.finish()
     try:
         with transaction.atomic():
@@ -184,6 +206,8 @@ def _store_submission(errand: UploadRequest, file: UploadStream) -> Submission:
         raise _refuse_early(contest, errand.kind)
     closed_at = _find_closing_time(contest, errand.kind)
     late = gate is Gate.LATE or closed_at is not None
+    if (before := _find_same_file(errand, file, late=late)) is not None:
+        return before
     # A receipt never says that a file came in time and is late: what finds its phase closed came afterwards.
     received_at = file.arrived_at if closed_at is None else max(file.arrived_at, closed_at)
     what = name_quota(errand.kind, errand.data_set, late=late)
@@ -229,6 +253,16 @@ def _find_same_key(errand: UploadRequest, file: UploadStream) -> Submission | No
     return found
 
 
+def _find_same_file(errand: UploadRequest, file: UploadStream, *, late: bool) -> Submission | None:
+    """Return what was handed in last for the same purpose, if it is the same file and can count as well."""
+    last = Submission.objects.select_related("data_set__team").filter(
+        team=errand.team, kind=errand.kind, data_set=errand.data_set
+    ).first()  # fmt: skip
+    useless = (State.ERROR,) if late else (State.ERROR, State.LATE)
+    is_same = last is not None and last.sha256 == file.sha256 and last.state not in useless
+    return last if is_same else None
+
+
 def _find_gate(schedule: Schedule, kind: str, at: datetime) -> Gate:
     answer = phase_at(schedule, at)
     return answer.obfuscated if kind == UploadKind.OBFUSCATED else answer.attacks
@@ -242,7 +276,7 @@ def _find_closing_time(contest: Contest, kind: str) -> datetime | None:
 def _refuse_early(contest: Contest, kind: str) -> RequestRefused:
     schedule = contest.schedule
     begin = schedule.anonymization_begin if kind == UploadKind.OBFUSCATED else schedule.attack_begin
-    message = gettext("This is taken from %(begin)s on.") % {"begin": begin.isoformat()}
+    message = gettext("This is taken from %(begin)s on.") % {"begin": format_utc(begin)}
     return RequestRefused(409, "early", message, begin=begin.isoformat())
 
 
@@ -301,9 +335,9 @@ def describe_data_sets(team: Team) -> list[dict[str, Any]]:
 
 
 def describe_targets(team: Team) -> list[dict[str, Any]]:
-    """Return whom the team may attack, with the names of their files; nobody before the attack phase."""
+    """Return whom the team may attack, with the names of their files; nobody before the targets are out."""
     contest = Contest.get_current()
-    if clock.now() < contest.schedule.attack_begin:
+    if not contest.has_targets(clock.now()):
         return []
     released = DataSet.objects.select_related("team").filter(released_at__isnull=False)
     return [
@@ -499,7 +533,7 @@ def list_progress_steps(submission: Submission, *, published: bool) -> list[Prog
         StepState.DONE if i < reached else StepState.NEXT if i == reached else StepState.LATER
         for i in range(4)
     ]
-    steps = [_make_step(name, look) for name, look in zip(STEPS, looks, strict=True)]
+    steps = [_make_step(names, look) for names, look in zip(STEPS, looks, strict=True)]
     instead = _explain_unpublished(submission)
     return [*steps[:3], ProgressStep(instead, StepState.BROKEN, gettext("ended here"))] if instead else steps
 
@@ -518,7 +552,7 @@ def _list_failure_steps(submission: Submission) -> list[ProgressStep]:
         State.REFUSED: gettext("refused"),
         State.ERROR: gettext("judge error: it costs no upload"),
     }
-    done = [_make_step(name, StepState.DONE) for name in STEPS[:at]]
+    done = [_make_step(names, StepState.DONE) for names in STEPS[:at]]
     # What was refused was looked at: the broken step is the check itself.
     kept = done if submission.state == State.LATE else done[:-1]
     return [*kept, ProgressStep(words[State(submission.state)], StepState.BROKEN, gettext("ended here"))]
@@ -534,10 +568,10 @@ def _explain_unpublished(submission: Submission) -> str:
     return gettext("not valid, not published") if own.closed_at is not None and not own.released_at else ""
 
 
-def _make_step(name: str, look: StepState) -> ProgressStep:
+def _make_step(names: tuple[str, str], look: StepState) -> ProgressStep:
     words = {
         StepState.DONE: gettext("done"),
         StepState.NEXT: gettext("comes next"),
         StepState.LATER: gettext("not yet"),
     }
-    return ProgressStep(gettext(name), look, words[look])
+    return ProgressStep(gettext(names[look is not StepState.DONE]), look, words[look])

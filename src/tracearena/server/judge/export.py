@@ -9,8 +9,8 @@ import json
 import re
 import shutil
 import tempfile
+import unicodedata
 from collections.abc import Iterator
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from tracearena.contest import Refusal, Role, make_awards, write_results
-from tracearena.contest.archive import AUDIT_LOG, RESULTS, write_archive
+from tracearena.contest.archive import AUDIT_LOG, RESULTS, WRITE_UPS, write_archive
 from tracearena.contest.commitments import RECEIPTS, RECEIPTS_HEADER, format_live_users
-from tracearena.contest.contest_file import NAME, format_contest_file, read_contest_file
+from tracearena.contest.contest_file import NAME, format_contest_file
 from tracearena.contest.data import (
     EVERYBODY,
     JUDGE,
@@ -39,10 +39,11 @@ from tracearena.contest.submissions import ARRIVALS, HEADER, answer_path
 from tracearena.errors import DataError, FileError
 from tracearena.files import write_csv
 from tracearena.io import pwscup
-from tracearena.server import clock, results
+from tracearena.server import clock, own_results, results
 from tracearena.server.judge.scoring import JudgeFiles, find_attack_kinds
 from tracearena.server.models import Contest, DataSet, Job, State, Submission, Team, UploadKind
-from tracearena.server.store import queue
+from tracearena.server.operations.backup import write_backup
+from tracearena.server.store import downloads, queue
 from tracearena.server.store.audit_log import list_public_entries, log_act
 from tracearena.server.store.folder import Folder
 from tracearena.server.submissions import OFFICIAL_KINDS
@@ -131,6 +132,8 @@ class _ExportFolder:
         write_csv(self.submissions / RECEIPTS, RECEIPTS_HEADER, rows)
         board = results.build_current_board()
         write_results(self.place / RESULTS, board, make_awards(board), list(_list_refusals()))
+        written = json.dumps(own_results.list_write_ups(), indent=1, ensure_ascii=False)
+        (self.place / RESULTS / WRITE_UPS).write_text(written + "\n", encoding="utf-8")
         log_text = json.dumps(list_public_entries(), indent=1, ensure_ascii=False)
         (self.place / RESULTS / AUDIT_LOG).write_text(log_text + "\n", encoding="utf-8")
 
@@ -140,11 +143,7 @@ class _ExportFolder:
             if path.is_file() and not path.name.startswith("."):
                 (self.place / EVERYBODY / path.name).write_bytes(path.read_bytes())
         # The contest as it was held: with the schedule and the names that it had in the end.
-        teams = Team.objects.filter(role=Role.TEAM)
-        names = {team.number: team.name for team in teams if team.name != team.number}
-        made = read_contest_file(self.bench.folder.contest_file)
-        held = {"schedule": self.contest.schedule, "extra_time": self.contest.extra_time}
-        text = format_contest_file(replace(made, **held, names=names).for_everybody)
+        text = format_contest_file(downloads.build_contest_file(self.contest).for_everybody)
         for folder in (self.place, self.place / EVERYBODY):
             (folder / NAME).write_text(text, encoding="utf-8")
         for name in (REGIONS, TIMES, SALTS):
@@ -218,8 +217,7 @@ def request_export(actor: str, *, for_everybody: bool) -> str:
             raise DataError(_("the judge is making an archive already; wait until it is there"))
         folder: Folder = settings.CONTEST_FOLDER
         # A name of plain letters and digits that no archive has and no job will make.
-        plain = re.sub("[^a-z0-9]+", "-", contest.name.lower()).strip("-")
-        plain = plain[:_LONGEST_EXPORT_NAME].strip("-") or "contest"
+        plain = _spell_plainly(contest.name)
         names = [f"{plain}.zip", *(f"{plain}-{number}.zip" for number in range(2, _MOST_EXPORTS))]
         name = next(
             name
@@ -230,6 +228,17 @@ def request_export(actor: str, *, for_everybody: bool) -> str:
         queue.enqueue(EXPORT_KIND, f"{EXPORT_KIND}/{name}", {"name": name, "for_everybody": for_everybody})
         log_act(actor, "archive asked for", name=name, for_everybody=for_everybody)
     return name
+
+
+def _spell_plainly(name: str) -> str:
+    """Return a name for a file, of plain letters and digits.
+
+    >>> _spell_plainly("Söhne & Co. 2026"), _spell_plainly("金曜日")
+    ('sohne-co-2026', 'contest')
+    """
+    letters = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
+    plain = re.sub("[^a-z0-9]+", "-", letters).strip("-")
+    return plain[:_LONGEST_EXPORT_NAME].strip("-") or "contest"
 
 
 def is_export_pending() -> bool:
@@ -246,6 +255,16 @@ def make_export_archive(taken: queue.JobLease, bench: JudgeFiles) -> None:
     path = place / taken.about["name"]
     path.unlink(missing_ok=True)
     export_contest(bench, path, actor="judge")
+    with queue.finish_job(taken):
+        return
+
+
+def make_backup(taken: queue.JobLease, bench: JudgeFiles) -> None:
+    """Write the backup that an organiser asked for; one that a lost worker left is written again."""
+    bench.folder.backups.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = bench.folder.backups / taken.about["name"]
+    path.unlink(missing_ok=True)
+    write_backup(bench.folder, path, actor="judge")
     with queue.finish_job(taken):
         return
 

@@ -39,6 +39,7 @@ from tracearena.server.models import (
     Team,
     Worker,
 )
+from tracearena.server.operations.backup import BACKUP_KIND
 from tracearena.server.sandbox.messages import describe_missing_guards
 from tracearena.server.store import downloads, queue
 from tracearena.server.store.audit_log import log_act
@@ -71,6 +72,7 @@ JOB_FUNCTIONS: dict[str, Callable[[queue.JobLease, JudgeFiles], None]] = {
     "rewrap": publish.rewrap_team_key,
     "rescore": scoring.recompute_score,
     "export": export.make_export_archive,
+    BACKUP_KIND: export.make_backup,
 }
 
 _log = logging.getLogger(__name__)
@@ -118,7 +120,7 @@ class JudgeWorker:
         What it is called. No two processes at once have one name, on whatever machine, so what an earlier one
         held is free.
     grace_s
-        Seconds that a worker that is to end goes on with its job before it gives it back.
+        Seconds for which a worker that is to end continues its job before it gives it back.
     """
 
     def __init__(self, bench: JudgeFiles, name: str, *, grace_s: float) -> None:
@@ -240,6 +242,7 @@ def enqueue_due_jobs() -> None:
         queue.enqueue("open", "open")
     for rescoring in Rescoring.objects.filter(state=RescoringState.RUNNING):
         scoring.compare_when_done(rescoring)
+    downloads.write_public_texts(settings.CONTEST_FOLDER, contest)
     # Everybody's files as one archive, when no more of them are about to come.
     if not queue.find_open_jobs("publish", "open").exists():
         downloads.write_public_archives(settings.CONTEST_FOLDER)

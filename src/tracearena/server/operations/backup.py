@@ -47,7 +47,8 @@ from tracearena.server.store.folder import SETTINGS, Folder, lock_exclusively
 
 ROWS_FILE, MANIFEST = "database.jsonl", "manifest.json"
 FORMAT, VERSION = "tracearena-contest-backup", 1
-BACKUP_FOLDERS = ("everybody", "sealed", "uploads")
+BACKUP_KIND = "backup"
+BACKUP_FOLDERS = ("everybody", "wheels", "sealed", "uploads")
 """Folders of a contest that are kept; what is still coming in is not."""
 _OLD_DATABASE = "database.before-move.sqlite3"
 _COPY_BYTES = 2**20
@@ -65,7 +66,11 @@ _DECODERS: dict[str, Callable[[Any], Any]] = {
 
 
 def write_backup(
-    folder: Folder, path: str | PathLike[str], stored: dict[str, Any] | None = None
+    folder: Folder,
+    path: str | PathLike[str],
+    stored: dict[str, Any] | None = None,
+    *,
+    actor: str = "command line",
 ) -> dict[str, Any]:
     """Write everything of the contest to one new archive, for its owner alone; return its manifest.
 
@@ -78,6 +83,8 @@ def write_backup(
     stored
         Tables of an older version, as `load_stored_tables` gives them: then nothing is written to
         them.
+    actor
+        Who makes it, for the audit log.
     """
     target = Path(path)
     if not target.name.endswith(".tar"):
@@ -107,15 +114,27 @@ def write_backup(
         from tracearena.server.models import Contest
 
         Contest.objects.filter(pk=1).update(backed_up_at=made_at)
-        _log_act("backup made", file=target.name, files=len(writer.known))
+        _log_act("backup made", actor, file=target.name, files=len(writer.known))
     return manifest
 
 
-def _log_act(act: str, **details: Any) -> None:
+def request_backup(actor: str) -> None:
+    """Let the judge write a backup, if it does not write one already."""
     # Tables can be imported once Django is configured: a backup is restored before there is a contest.
+    from tracearena.server.store import queue
     from tracearena.server.store.audit_log import log_act
 
-    log_act("command line", act, **details)
+    with transaction.atomic():
+        if not queue.find_open_jobs(BACKUP_KIND).exists():
+            name = f"{clock.now():%Y%m%dT%H%M%S}"
+            queue.enqueue(BACKUP_KIND, f"{BACKUP_KIND}/{name}", {"name": f"{name}.tar"})
+            log_act(actor, "backup asked for", name=f"{name}.tar")
+
+
+def _log_act(act: str, actor: str = "command line", **details: Any) -> None:
+    from tracearena.server.store.audit_log import log_act
+
+    log_act(actor, act, **details)
 
 
 class _ArchiveWriter:

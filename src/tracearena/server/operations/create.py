@@ -6,6 +6,7 @@ The files are those of `tracearena.contest.write_contest_data`, or official file
 from __future__ import annotations
 
 import io
+import re
 import secrets
 import tempfile
 import zipfile
@@ -16,10 +17,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tracearena import __version__, arena
 from tracearena.contest import ContestFile, ContestPlan, Role, data, format_contest_file, read_contest_file
 from tracearena.contest.board import PSEUDONYMISED_DATA_SET
-from tracearena.contest.contest_file import PSEUDONYMISED
-from tracearena.contest.data import REGIONS, TIMES
+from tracearena.contest.contest_file import NAME, PSEUDONYMISED
+from tracearena.contest.data import PRELIMINARY, REGIONS, TIMES
 from tracearena.errors import DataError, FileError
 from tracearena.files import replacing, replacing_folder
 from tracearena.io import pwscup
@@ -29,6 +31,8 @@ from tracearena.server.store.crypto import make_key_pair, seal
 from tracearena.server.store.folder import Folder, Secrets
 
 _MEMORY = Path("/dev/shm")
+_PRELIMINARY_SEED = 1
+_WHEEL = re.compile(r"tracearena-[\w.!+]+(-\w+)?-[\w.]+-[\w.]+-[\w.]+\.whl", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,8 @@ def create_contest(
     judge_public_key: bytes,
     people: str = "virtual",
     database: str | None = None,
-    base_url: str = "http://127.0.0.1:8000",
+    wheel: Path | None = None,
+    **contest: Any,
 ) -> ContestLinks:
     """Take in a contest by files, as `tracearena.contest.write_contest_data` makes it.
 
@@ -78,8 +83,10 @@ def create_contest(
         ``"virtual"``, or ``"real"`` for traces of people that are never given away.
     database
         URL of a PostgreSQL database; SQLite in the folder if left out.
-    base_url
-        Where browsers will reach it, for links.
+    wheel
+        A wheel of tracearena that the contest serves; none if left out.
+    contest
+        Further values of the contest's row, such as ``base_url``: where browsers will reach it, for links.
     """
     charter = read_contest_file(prepared / "contest.toml")
     if charter.schedule is None:
@@ -90,9 +97,23 @@ def create_contest(
         keys = {team: make_key_pair() for team in charter.numbers}
         _seal_files(prepared, folder, charter, judge_public_key, keys)
         folder.write_secrets(Secrets(secrets.token_urlsafe(50), judge_public_key.hex(), database))
+        if wheel is not None:
+            data.copy_files([wheel], folder.wheels)
         configure(folder)
-        contest = {"schedule_values": charter.schedule.to_dict(), "people": people, "base_url": base_url}
+        contest = {"base_url": "http://127.0.0.1:8000", **contest}
+        contest |= {"schedule_values": charter.schedule.to_dict(), "people": people}
         return _fill_database(charter, contest, judge_public_key, keys)
+
+
+def check_wheel(path: Path) -> None:
+    """Refuse what is no wheel of tracearena, before anything is made: pip would refuse it at every team."""
+    if not _WHEEL.fullmatch(path.name) or path.name.split("-")[1] != __version__:
+        # Another version might check otherwise at home than here.
+        problem = f"is no wheel of this version, such as tracearena-{__version__}-py3-none-any.whl"
+        raise FileError.whole(path, problem, "no-wheel")
+    path.stat()
+    if not zipfile.is_zipfile(path):
+        raise FileError.whole(path, "is not a ZIP archive, as a wheel is", "no-wheel")
 
 
 def _seal_files(
@@ -114,7 +135,9 @@ def _seal_files(
         bundle = io.BytesIO()
         with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
             for own in sorted(data.team_folder(prepared, team).iterdir()):
-                archive.write(own, own.name)
+                # Letter and contest's file change with the schedule: they are added when it is fetched.
+                if own.name not in (NAME, data.LETTER):
+                    archive.write(own, own.name)
         _write_private(folder.for_team(team), seal(public_key, bundle.getvalue()))
 
 
@@ -170,6 +193,23 @@ def _list_parties(charter: ContestFile) -> Iterator[tuple[str, Role]]:
         yield number, Role.TEAM
     for number in charter.sample_numbers:
         yield number, Role.SAMPLE
+
+
+def write_preliminary_results(place: Path, charter: ContestFile) -> None:
+    """Try all sample defences and attacks on the first sample team, and write the table for everybody.
+
+    Everybody has that team's original traces, so nothing in the table is a secret.
+    """
+    if not charter.sample_numbers:
+        return
+    everybody, sample = place / data.EVERYBODY, int(charter.sample_numbers[0])
+    grid = pwscup.read_places(everybody / REGIONS), pwscup.read_times(everybody / TIMES)
+    reference, original = (
+        pwscup.read_traces(everybody / str(data.official_file_name(kind, sample, 1)), *grid)
+        for kind in ("reftraces", "orgtraces")
+    )
+    rows = arena.run_sweep(reference, original, scoring=charter.rules.scoring, seed=_PRELIMINARY_SEED)
+    arena.write_table(rows, everybody / PRELIMINARY)
 
 
 def copy_official_files(files: Path, charter: ContestFile, place: Path) -> None:

@@ -76,8 +76,6 @@ def build_demo_schedule(stop: DemoStop, now: datetime) -> Schedule:
 
     def begin_at(begin: datetime) -> Schedule:
         return Schedule(
-            registration_begin=begin - DAY,
-            registration_end=begin,
             anonymization_begin=begin,
             anonymization_end=begin + 7 * DAY,
             attack_begin=begin + 8 * DAY,
@@ -284,7 +282,7 @@ def join_by_link(url: str, link_secret: str, name: str, password: str) -> None:
 def join_and_get_token(url: str, link_secret: str, name: str, password: str | None = None) -> str:
     """Come in by a link as a browser does, and return a new token of the team.
 
-    Without a password one is drawn that nobody is told.
+    Without a password, a secret one is drawn.
     """
     with _open_browser(url) as browser:
         password = password or secrets.token_urlsafe(16)

@@ -83,7 +83,7 @@ def _check_server(folder: Folder, contest: Contest, now: datetime) -> list[Check
             _("A judge works."), not is_judge_away(), _("Start the server again: it starts its judges.")
         ),
         ChecklistItem(
-            _("No job has failed."),
+            _("No failed job is left."),
             failed == 0,
             _("%(failed)s failed: the control room says why.") % {"failed": failed},
         ),
@@ -96,7 +96,7 @@ def _check_server(folder: Folder, contest: Contest, now: datetime) -> list[Check
         ChecklistItem(
             _("There is a backup that is less than a day old."),
             backed_up,
-            _("Make one: tracearena contest backup."),
+            _("Make one in the control room or with tracearena contest backup."),
         ),
     ]
 
@@ -201,7 +201,7 @@ def simulate_next_phase(contest: Contest, now: datetime) -> DryRun:
     """Return what would happen if the next phase began now."""
     phase = find_next_phase(contest, now)
     if phase is Phase.ANONYMIZATION:
-        return DryRun(phase, list(_simulate_registration()), [_("Nothing: teams begin to hand in.")])
+        return DryRun(phase, list(_simulate_start()), [_("Nothing: teams begin to hand in.")])
     if phase is Phase.ATTACK:
         return DryRun(phase, list(_simulate_anonymization(contest)), _describe_publishing(contest))
     if phase is Phase.RESULTS:
@@ -209,7 +209,7 @@ def simulate_next_phase(contest: Contest, now: datetime) -> DryRun:
     return DryRun(None, [], [])
 
 
-def _simulate_registration() -> Iterable[DryRunOutcome]:
+def _simulate_start() -> Iterable[DryRunOutcome]:
     for team in Team.objects.filter(role=Role.TEAM).prefetch_related("members"):
         fate, words = OutcomeLevel.BAD, _("nobody has come in")
         if team.members.all():
@@ -221,7 +221,7 @@ def _simulate_anonymization(contest: Contest) -> Iterable[DryRunOutcome]:
     unseen = set(submissions.find_unchecked().values_list("data_set_id", flat=True))
     own = DataSet.objects.filter(team__role=Role.TEAM).select_related("team", "counts")
     for data_set in own:
-        about = _("data set %(number)s") % {"number": data_set.number}
+        about = contest.rules.name_data_set(data_set.number)
         yield DryRunOutcome(
             teams.label_party(data_set.team), about, *_predict_data_set_outcome(contest, data_set, unseen)
         )

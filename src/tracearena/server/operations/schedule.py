@@ -6,7 +6,7 @@ A point of the schedule moves only into the future: what everybody has seen happ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 from tracearena.contest import Role, Schedule
 from tracearena.contest.phases import ENDS
 from tracearena.errors import DataError, ParameterError
-from tracearena.server import clock
+from tracearena.pages.html import format_utc
+from tracearena.server import announcements, clock, results
 from tracearena.server.errors import translate_point
 from tracearena.server.models import (
     Contest,
@@ -25,10 +26,11 @@ from tracearena.server.store.audit_log import log_act
 
 POINTS = tuple(Schedule.__dataclass_fields__)
 _SHORTEST_REASON, _LONGEST_REASON = 3, 200
+_NOW_DELAY = timedelta(seconds=10)
 _FINAL_TIMES = ("anonymization_closed_at", "attack_closed_at", "published_at")
 
 
-def move_point(point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
+def move_point(point: str, to: datetime, *, actor: str, reason: str = "") -> Schedule:
     """Move one point of the schedule, and write down who did it and why.
 
     What has begun or ended cannot be undone, and nothing can be made to have happened already: both the
@@ -42,7 +44,7 @@ def move_point(point: str, to: datetime, *, reason: str, actor: str) -> Schedule
     to
         The new time, with its zone.
     reason
-        For the audit log.
+        Announced to everybody and written to the audit log; without one, nothing is announced.
     actor
         Who moves it.
     """
@@ -52,18 +54,74 @@ def move_point(point: str, to: datetime, *, reason: str, actor: str) -> Schedule
         before = contest.schedule
         # First what can be moved at all: an order that does not fit would only hide that.
         _require_movable(contest, point)
-        after = before.with_time(point, to)
-        _require_future(point, getattr(after, point))
-        for ends in contest.extra_time.values():
-            after.with_extra_time(ends)
+        _require_future(point, to)
+        after = _change_schedule(contest, point, to)
         contest.schedule_values = after.to_dict()
         contest.save(update_fields=["schedule_values"])
         moved = {"from": before.to_dict()[point], "to": after.to_dict()[point]}
-        log_act(actor, "schedule moved", point=point, reason=reason.strip(), **moved)
+        _record_move(actor, "schedule moved", reason, point=point, **moved)
+        if reason.strip():
+            announcements.announce_move(point, getattr(after, point), reason)
     return after
 
 
-def give_extra_time(team: str, point: str, to: datetime, *, reason: str, actor: str) -> Schedule:
+def move_to_now(point: str, *, actor: str, reason: str = "") -> Schedule:
+    """Let a point of the schedule come at once, a few seconds from now.
+
+    Not in this very moment: an upload that arrives after the new end must find it in the database.
+    """
+    if point == "results_begin" and results.find_final_snapshot() is None:
+        raise DataError(_("The judge is still scoring: publish when the final board is there."))
+    if point == "attack_begin" and not Contest.get_current().is_release_ready():
+        raise DataError(
+            _(
+                "The judge is still preparing the targets: the attack phase can begin when all of them "
+                "are ready."
+            )
+        )
+    return move_point(point, clock.now() + _NOW_DELAY, actor=actor, reason=reason)
+
+
+def _change_schedule(contest: Contest, point: str, to: datetime) -> Schedule:
+    """Return the schedule with one point at another time; say in words what it must stay between."""
+    try:
+        after = contest.schedule.with_time(point, to)
+    except ParameterError:
+        at, times = POINTS.index(point), contest.schedule
+        # What begins right after an end moves with it, and so does a pause that it is put off beyond.
+        is_linked = point.endswith("_end") and to > getattr(times, POINTS[at + 1])
+        about = {"point": translate_point(point), "to": format_utc(to)}
+        for side, other in (("earlier", at - 1), ("later", at + 1 + is_linked)):
+            if 0 <= other < len(POINTS):
+                name = POINTS[other]
+                about[side] = f"{translate_point(name)} ({format_utc(getattr(times, name))})"
+        if "later" not in about:
+            said = _("The %(point)s cannot be at %(to)s: it must be after the %(earlier)s.")
+        elif "earlier" not in about:
+            said = _("The %(point)s cannot be at %(to)s: it must be before the %(later)s.")
+        else:
+            said = _(
+                "The %(point)s cannot be at %(to)s: it must be after the %(earlier)s and before the "
+                "%(later)s."
+            )
+        raise DataError(said % about) from None
+    for team, ends in contest.extra_time.items():
+        try:
+            after.with_extra_time(ends)
+        except ParameterError:
+            about = {"point": translate_point(point), "to": format_utc(to), "team": team}
+            said = _("The %(point)s cannot be at %(to)s: team %(team)s has extra time beyond it.")
+            raise DataError(said % about) from None
+    return after
+
+
+def _record_move(actor: str, act: str, reason: str, **details: Any) -> None:
+    """Write down that the schedule has changed, and why if a reason was given."""
+    why = {"reason": reason.strip()} if reason.strip() else {}
+    log_act(actor, act, **details, **why)
+
+
+def give_extra_time(team: str, point: str, to: datetime, *, actor: str, reason: str = "") -> Schedule:
     """Let a phase end later for one team than for the others, and return the schedule of that team.
 
     The judge closes the phase for everybody when the last team has come to its end, so that has to be before
@@ -78,7 +136,7 @@ def give_extra_time(team: str, point: str, to: datetime, *, reason: str, actor: 
     to
         The new time, with its zone; later than everybody's.
     reason
-        For the audit log.
+        Announced to everybody and written to the audit log; without one, nothing is announced.
     actor
         Who gives it.
     """
@@ -92,18 +150,25 @@ def give_extra_time(team: str, point: str, to: datetime, *, reason: str, actor: 
         _require_future(point, to)
         following = POINTS[POINTS.index(point) + 1]
         end, begin = getattr(contest.schedule, point), getattr(contest.schedule, following)
-        about = {"point": point, "end": end.isoformat(), "next": following, "begin": begin.isoformat()}
+        about = {
+            "point": translate_point(point),
+            "end": format_utc(end),
+            "next": translate_point(following),
+            "begin": format_utc(begin),
+        }
         if to <= end:
-            raise DataError(_("%(point)s: everybody has until %(end)s; extra time ends later") % about)
+            raise DataError(_("Everybody has until %(end)s; extra time must end later.") % about)
         if to > begin:
-            said = _("%(point)s: the next phase begins at %(begin)s; move %(next)s to a later time first")
+            said = _("Extra time must end before the %(next)s at %(begin)s: move that to a later time first.")
             raise DataError(said % about)
         before = getattr(contest.schedule_of(team), point)
         contest.extra_time.setdefault(team, {})[point] = to.astimezone(UTC).isoformat()
         contest.save(update_fields=["extra_time"])
         after = contest.schedule_of(team)
         moved = {"from": before.isoformat(), "to": getattr(after, point).isoformat()}
-        log_act(actor, "extra time given", team=team, point=point, reason=reason.strip(), **moved)
+        _record_move(actor, "extra time given", reason, team=team, point=point, **moved)
+        if reason.strip():
+            announcements.announce_move(point, getattr(after, point), reason, team)
     return after
 
 
@@ -113,12 +178,17 @@ def label_points() -> list[tuple[str, Any]]:
     points = [(translate_point(name), getattr(contest.schedule, name)) for name in contest.schedule.to_dict()]
     for team, ends in sorted(contest.extra_time.items()):
         own = contest.schedule_of(team)
-        about = _("%(point)s of team %(team)s, which has extra time")
+        about = _("%(point)s for team %(team)s, which has extra time")
         points += [
             (about % {"point": translate_point(name), "team": team}, getattr(own, name))
             for name in sorted(ends)
         ]
     return points
+
+
+def find_next_point(contest: Contest, now: datetime) -> str | None:
+    """Return the point of the schedule that can come at once: the one after the last that has passed."""
+    return next((point for point in POINTS if getattr(contest.schedule, point) > now), None)
 
 
 def list_movable_points(contest: Contest) -> list[str]:
@@ -131,7 +201,8 @@ def list_movable_points(contest: Contest) -> list[str]:
 def _check_move(point: str, points: Sequence[str], reason: str) -> None:
     if point not in points:
         raise ParameterError.of("point", point, f"one of {', '.join(points)}")
-    _check_reason(reason)
+    if len(reason.strip()) > _LONGEST_REASON:
+        raise ParameterError.of("reason", reason, f"a text of up to {_LONGEST_REASON} characters, or none")
 
 
 def _check_reason(reason: str) -> None:
@@ -152,23 +223,26 @@ def _explain_closed(contest: Contest, point: str) -> str | None:
     if before > clock.now():
         return None
     if point.endswith("_begin"):
-        said = _("%(point)s: has passed, %(at)s; what has begun is not taken back")
-        return said % {"point": point, "at": before.isoformat()}
+        said = _("The %(point)s was at %(at)s, and what has begun cannot be undone.")
+        return said % {"point": translate_point(point), "at": format_utc(before)}
     closed_at = {
         "anonymization_end": contest.anonymization_closed_at,
         "attack_end": contest.attack_closed_at,
     }.get(point)
     if closed_at is not None:
-        said = _("%(point)s: the judge closed this phase on %(at)s; it cannot go on")
-        return said % {"point": point, "at": closed_at.isoformat()}
+        said = _(
+            "The %(point)s has passed, and the judge closed this phase at %(at)s: it cannot be extended."
+        )
+        return said % {"point": translate_point(point), "at": format_utc(closed_at)}
     return None
 
 
 def _require_future(point: str, after: datetime) -> None:
     now = clock.now()
     if after <= now:
-        said = _("%(point)s: %(at)s is past, it is %(now)s; points are moved into the future")
-        raise DataError(said % {"point": point, "at": after.isoformat(), "now": now.isoformat()})
+        said = _("The %(point)s cannot be at %(at)s, which is past: it is %(now)s.")
+        about = {"point": translate_point(point), "at": format_utc(after), "now": format_utc(now)}
+        raise DataError(said % about)
 
 
 def reset_clock(*, reason: str, actor: str) -> datetime:

@@ -50,6 +50,7 @@ def collect_status(folder: Folder) -> dict[str, Any]:
         "clock_is_driven": clock.is_driven(),
         "clock_ahead_s": (now - clock.read_clock()).total_seconds(),
         "phase": None if answer.phase is None else answer.phase.value,
+        "obfuscated": answer.obfuscated.value,
         "next_change": None if answer.next_change is None else answer.next_change.isoformat(),
         "teams": Team.objects.filter(role="team").count(),
         "members": Member.objects.filter(team__isnull=False, is_active=True).count(),

@@ -28,7 +28,7 @@ def run_all_jobs(folder: Folder, private_key: bytes, name: str = "in process") -
 
 
 def run_judge(arguments: Sequence[str] | None = None, *, grace_s: float = 10.0) -> None:
-    """Work until SIGTERM, and at most so many seconds more on the job in hand."""
+    """Work until SIGTERM, and at most `grace_s` seconds longer on the job in hand."""
     parser = argparse.ArgumentParser(prog="tracearena.server.processes.judge_process")
     parser.add_argument("folder")
     parser.add_argument("--name", required=True, help="unique among all judges of the contest")

@@ -12,6 +12,7 @@ import os
 import secrets
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -54,6 +55,8 @@ class ServerOptions:
         How browsers reach it.
     web
         Whether there is a web process; without one, other machines or users run it.
+    tls
+        Files of a certificate and its key, if the web process speaks HTTPS by itself.
     """
 
     host: str = "127.0.0.1"
@@ -62,23 +65,39 @@ class ServerOptions:
     web_workers: int = 1
     address: Address = field(default_factory=Address)
     web: bool = True
+    tls: tuple[Path, Path] | None = None
 
     def __post_init__(self) -> None:
+        if self.tls is not None:
+            _require_certificate(*self.tls)
         if self.web and not is_loopback(self.host):
-            needed = {"--allowed-host": self.address.hosts, "--secure": self.address.secure}
+            is_secure = self.address.secure or self.tls is not None
+            needed = {"--allowed-host": self.address.hosts, "--certificate and --key": is_secure}
             missing = [option for option, given in needed.items() if not given]
             if missing:
                 raise ParameterError(
                     f"--host {self.host}: others than this machine can reach that, so it also needs "
-                    f"{' and '.join(missing)}: the names under which browsers come, and HTTPS in front, "
-                    "without which passwords and traces would cross the network in clear"
+                    f"{' and '.join(missing)}: the names under which browsers come, and HTTPS (--secure if "
+                    "a proxy in front speaks it), without which passwords and traces would cross the "
+                    "network in clear"
                 )
 
     @property
     def url(self) -> str:
         """Where the first page is, seen from this machine."""
         name = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{name}:{self.port}/"
+        return f"{'http' if self.tls is None else 'https'}://{name}:{self.port}/"
+
+
+def _require_certificate(certificate: Path, key: Path) -> None:
+    """Refuse files that are no certificate with its key, before a process is started that would not start."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except OSError as error:
+        raise ParameterError(
+            f"--certificate {certificate} --key {key}: {error.strerror or error}; give a certificate "
+            "and its key without a passphrase, both in PEM"
+        ) from None
 
 
 def run_processes(
@@ -100,7 +119,7 @@ def run_processes(
     serving
         Where and how.
     ready
-        Told the address when the first page answers.
+        Called with the address when the first page answers.
     log
         Where the processes write what they say; where this one does if left out.
     """
@@ -143,7 +162,7 @@ def _supervise(
     stop: threading.Event,
     ready: Callable[[str], None],
 ) -> None:
-    """Keep the processes running until told to stop, then end them."""
+    """Keep the processes running until a signal to stop, then end them."""
     is_ready = not serving.web
     try:
         while not stop.is_set():
@@ -183,6 +202,8 @@ def _build_commands(
             ("--trusted-proxy", address.trusted_proxies),
         ):
             command += [word for value in values for word in (option, value)]
+        if serving.tls is not None:
+            command += ["--certificate", str(serving.tls[0]), "--key", str(serving.tls[1])]
         yield "web", [*command, *(["--secure"] if address.secure else [])], None
     if key is not None:
         own = make_process_name()
@@ -303,7 +324,12 @@ def _is_answering(serving: ServerOptions) -> bool:
     """Whether the web answers and has its database."""
     everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
     place = everywhere.get(serving.host, serving.host)
-    connection = http.client.HTTPConnection(place, serving.port, timeout=_END_TIMEOUT_S)
+    if serving.tls is None:
+        connection = http.client.HTTPConnection(place, serving.port, timeout=_END_TIMEOUT_S)
+    else:
+        # It is this machine that is asked: whose name the certificate has does not matter.
+        context = ssl._create_unverified_context()
+        connection = http.client.HTTPSConnection(place, serving.port, timeout=_END_TIMEOUT_S, context=context)
     try:
         connection.request("GET", "/health", headers={"Host": "localhost"})
         return connection.getresponse().status == http.HTTPStatus.OK

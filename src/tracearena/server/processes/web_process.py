@@ -15,7 +15,12 @@ from typing import Any
 
 from gunicorn.app.base import BaseApplication
 
-from tracearena.server.processes.wsgi import HEADER_S, MOST_CONNECTIONS, LimitingGeventWorker
+from tracearena.server.processes.wsgi import (
+    HEADER_S,
+    MOST_CONNECTIONS,
+    LimitingGeventWorker,
+    make_tls_context,
+)
 from tracearena.server.sandbox import confinement
 from tracearena.server.sandbox.confinement import exit_with_parent
 from tracearena.server.settings import Address, configure
@@ -41,10 +46,20 @@ class WebApplication(BaseApplication):
         Where browsers reach it.
     workers
         Number of processes.
+    tls
+        Files of a certificate and its key, if the server speaks HTTPS by itself.
     """
 
-    def __init__(self, folder: Folder, bind: str, address: Address, workers: int = 1) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        bind: str,
+        address: Address,
+        workers: int = 1,
+        tls: tuple[Path, Path] | None = None,
+    ) -> None:
         self._folder = folder
+        self._tls = tls
         self._bind = bind
         self._address = address
         self._workers = workers
@@ -53,7 +68,7 @@ class WebApplication(BaseApplication):
 
     def load_config(self) -> None:
         """Tell gunicorn how to run."""
-        options = {
+        options: dict[str, Any] = {
             "bind": self._bind,
             "workers": self._workers,
             "worker_class": LimitingGeventWorker,
@@ -70,6 +85,10 @@ class WebApplication(BaseApplication):
             "forwarded_allow_ips": "",
             "control_socket_disable": True,
         }
+        if self._tls is not None:
+            certificate, key = self._tls
+            options |= {"certfile": str(certificate), "keyfile": str(key)}
+            options["ssl_context"] = lambda config, default: make_tls_context(certificate, key)
         for name, value in options.items():
             if name in self.cfg.settings:
                 self.cfg.set(name, value)
@@ -88,7 +107,7 @@ class WebApplication(BaseApplication):
 
 
 def run_web(arguments: Sequence[str] | None = None) -> None:
-    """Serve until told to stop."""
+    """Serve until a signal to stop."""
     parser = argparse.ArgumentParser(
         prog="python -m tracearena.server.processes.web_process", description=__doc__
     )
@@ -98,6 +117,8 @@ def run_web(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--secure", action="store_true")
     parser.add_argument("--trusted-proxy", action="append", default=[])
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--certificate", type=Path)
+    parser.add_argument("--key", type=Path)
     parser.add_argument("--lifeline", action="store_true", help="end when standard input does")
     given = parser.parse_args(arguments)
     confinement.hide_process_memory()
@@ -111,10 +132,13 @@ def run_web(arguments: Sequence[str] | None = None) -> None:
         ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
     if given.lifeline:
         exit_with_parent()
+    tls = None if given.certificate is None else (given.certificate, given.key)
     address = Address(
-        hosts=given.allowed_host, secure=given.secure, trusted_proxies=given.trusted_proxy
-    )  # fmt: skip
-    WebApplication(Folder(given.folder), given.bind, address, given.workers).run()
+        hosts=given.allowed_host,
+        secure=given.secure or tls is not None,
+        trusted_proxies=given.trusted_proxy,
+    )
+    WebApplication(Folder(given.folder), given.bind, address, given.workers, tls).run()
 
 
 if __name__ == "__main__":

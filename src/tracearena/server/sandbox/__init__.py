@@ -1,1 +1,1 @@
-"""Processes of their own that read what others have uploaded, with limits, and what they are told."""
+"""Processes of their own that read what others have uploaded, with limits, and the messages to them."""

@@ -289,7 +289,7 @@ def _find_reason(ended: dict[str, Any], said: bytes) -> Reason:
 
 
 def _build_environment() -> dict[str, str]:
-    """Return the children's whole environment: one thread, and where compiled code lies if not beside ours.
+    """Return the children's whole environment: one thread, and where compiled code lies if not next to ours.
 
     Compiled code is never kept in a folder that others may write to: it is run.
     """

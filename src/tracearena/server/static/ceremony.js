@@ -1,4 +1,5 @@
-// The ceremony: every key opens one thing more. All of it stands in the page, so no network is needed.
+// The ceremony: a key opens a row, a step or a single cell more. All of it stands in the page, so no network is
+// needed.
 "use strict";
 (() => {
   const scenes = [...document.querySelectorAll("[data-scene]")];
@@ -17,7 +18,7 @@
     const sums = many(scene, ".sum");
     if (sums.length) steps.push({ scene: number, open: sums, end: true });
     many(scene, ".step").sort(by("place")).reverse()
-      .forEach(step => steps.push({ scene: number, open: [step], end: false }));
+      .forEach(step => steps.push({ scene: number, open: [step], end: true }));
     const last = many(scene, "[data-last]");
     if (last.length) steps.push({ scene: number, open: last, end: true });
     return steps;
@@ -56,8 +57,8 @@
     go(to);
   };
   const keys = {
-    ArrowRight: () => go(at + 1), PageDown: () => go(at + 1), " ": () => go(at + 1),
-    ArrowLeft: () => go(at - 1), PageUp: () => go(at - 1), ArrowDown: stride,
+    ArrowRight: stride, PageDown: stride, " ": stride, ArrowDown: () => go(at + 1),
+    ArrowLeft: () => go(at - 1), PageUp: () => go(at - 1),
     Home: () => go(0), End: () => go(steps.length - 1),
     f: () => document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen(),
   };
@@ -67,6 +68,6 @@
     event.preventDefault();
     act();
   });
-  document.querySelector("main").addEventListener("click", () => go(at + 1));
+  document.querySelector("main").addEventListener("click", stride);
   go(0);
 })();

@@ -1,5 +1,5 @@
-// Times are written in UTC by the server and rewritten here in the reader's own zone; what is left of a
-// phase ticks by the server's clock, whatever the reader's clock says.
+// Times are written in UTC by the server and rewritten here in the reader's own zone, all of them: a page never
+// shows two zones. What is left of a phase ticks by the server's clock, whatever the reader's clock says.
 "use strict";
 (() => {
   // The page's language, in the way of the reader's country where that is known.
@@ -10,9 +10,11 @@
     year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit",
     hourCycle: "h23", timeZoneName: "short",
   });
+  const two = number => String(number).padStart(2, "0");
   const parts = {
     day: written({ day: "numeric", month: "short" }),
     hour: written({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
+    "day-hour": written({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
   };
 
   for (const time of document.querySelectorAll("time[datetime]")) {
@@ -20,6 +22,30 @@
     if (Number.isNaN(at.getTime())) continue;
     time.title = time.textContent;
     time.textContent = whole.format(at);
+  }
+  // Sentences, tables and options have moments in two forms of ISO 8601; commands to copy stay as they are.
+  const MOMENT = /\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?( UTC|Z|\+00:00)/g;
+  const inOwnZone = words => words.replace(MOMENT, found => {
+    const at = new Date(found.replace(" UTC", "Z").replace(" ", "T"));
+    return Number.isNaN(at.getTime()) ? found : whole.format(at);
+  });
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (MOMENT.test(text.data) && !text.parentElement.closest("pre, code, script")) text.data = inOwnZone(text.data);
+    MOMENT.lastIndex = 0;
+  }
+  const zone = whole.formatToParts(new Date()).find(part => part.type === "timeZoneName").value;
+  for (const one of document.querySelectorAll("[data-zone]")) one.textContent = zone;
+
+  // A field for a moment is filled in the reader's zone, and sent in UTC.
+  for (const field of document.querySelectorAll("input[data-local]")) {
+    const local = at => `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`;
+    if (field.value) field.value = local(new Date(`${field.value}Z`));
+    field.form.addEventListener("formdata", event => {
+      const at = new Date(field.value);
+      if (!Number.isNaN(at.getTime())) event.formData.set(field.name, at.toISOString());
+    });
   }
   for (const text of document.querySelectorAll("text[data-time][data-part]")) {
     text.textContent = parts[text.dataset.part].format(new Date(text.dataset.time));
@@ -36,7 +62,6 @@
   }
 
   const inDays = new Intl.NumberFormat(language, { style: "unit", unit: "day", unitDisplay: "long" });
-  const two = number => String(number).padStart(2, "0");
   const left = until => {
     const seconds = Math.max(0, Math.floor((new Date(until).getTime() - Date.now() - ahead) / 1000));
     const days = Math.floor(seconds / 86400);

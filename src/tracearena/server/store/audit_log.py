@@ -15,6 +15,7 @@ _PUBLIC_ACTS = (
     "contest restored",
     "contest upgraded",
     "team added",
+    "team renamed",
     "schedule moved",
     "extra time given",
     "clock set back",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -15,25 +17,34 @@ from django.conf import settings
 from django.http import HttpResponse, HttpResponseNotModified, StreamingHttpResponse
 from django.utils.http import content_disposition_header, parse_etags
 
-from tracearena.contest import Role
-from tracearena.contest.data import COMMITMENTS
+from tracearena.contest import ContestFile, Role, format_contest_file, read_contest_file
+from tracearena.contest.contest_file import NAME as CHARTER
+from tracearena.contest.data import (
+    ATTACK_LETTER,
+    COMMITMENTS,
+    LETTER,
+    format_public_letter,
+    format_team_letter,
+)
 from tracearena.files import digest_file, digest_values, replacing
 from tracearena.io.pwscup import PwsName
+from tracearena.pages.svg.canvas import replace_invisible
 from tracearena.server import clock
 from tracearena.server.errors import not_found
-from tracearena.server.models import Contest, Team
+from tracearena.server.models import Contest, DataSet, Team
 from tracearena.server.store.crypto import unseal
 from tracearena.server.store.folder import Folder
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 _FILE_PIECE_BYTES = 2**18
+_LONGEST_NAME = 60
 _hash_lock = threading.Lock()
 
 
 def public_files(*, with_targets: bool | None = None) -> list[Path]:
     """Return what everybody who takes part may have now; targets come when the attack phase begins.
 
-    The judge has them ready before: so nobody starts earlier than others.
+    All of them at once, when the judge has the last one ready: so nobody starts earlier than others.
 
     Parameters
     ----------
@@ -41,12 +52,12 @@ def public_files(*, with_targets: bool | None = None) -> list[Path]:
         Whether the targets are among them; by default the clock decides.
     """
     if with_targets is None:
-        with_targets = clock.now() >= Contest.get_current().schedule.attack_begin
+        with_targets = Contest.get_current().has_targets(clock.now())
     targets = set(Team.objects.exclude(role=Role.SAMPLE).values_list("number", flat=True))
     found = (path for path in settings.CONTEST_FOLDER.everybody.iterdir() if path.is_file())
     # What stands under a temporary name is not there yet, and does not say whose it is.
     files = sorted(path for path in found if not path.name.startswith("."))
-    return [path for path in files if with_targets or not _belongs_to_team(path, targets)]
+    return [path for path in files if with_targets or not _comes_with_targets(path, targets)]
 
 
 def describe_file(path: Path) -> dict[str, Any]:
@@ -80,12 +91,53 @@ def send_archive(request: Any, path: Path, name: str) -> Any:
 def send_bundle(request: Any, team: Team, team_key: bytes) -> Any:
     """Answer with the files of a team's own, opened by its key."""
     path = settings.CONTEST_FOLDER.for_team(team.number)
+    charter = build_contest_file(Contest.get_current()).for_everybody
+    texts = format_contest_file(charter), format_team_letter(charter, team.number)
     with _bundle_lock:
-        place = path, path.stat().st_mtime_ns, team_key
+        place = path, path.stat().st_mtime_ns, team_key, texts
         bundle = _bundles.get(place)
         if bundle is None:
-            bundle = _bundles[place] = _Bundle(unseal(team_key, path.read_bytes()))
+            content = _add_texts(unseal(team_key, path.read_bytes()), *texts)
+            bundle = _bundles[place] = _Bundle(content)
     return _send_pieces(request, f"team{team.number}.zip", len(bundle.content), bundle.tag, bundle.pieces)
+
+
+def _add_texts(packed: bytes, charter: str, letter: str) -> bytes:
+    """Add the contest's file and the letter, as they are now, to the traces of a team."""
+    whole = io.BytesIO(packed)
+    with zipfile.ZipFile(whole, "a", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in ((CHARTER, charter), (LETTER, letter)):
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
+    return whole.getvalue()
+
+
+def build_contest_file(contest: Contest) -> ContestFile:
+    """Return the contest as it stands now, with the schedule and the names that it has by now."""
+    teams = Team.objects.filter(role=Role.TEAM)
+    names = {team.number: _fit_name(team.name) for team in teams if team.is_named}
+    made = read_contest_file(settings.CONTEST_FOLDER.contest_file)
+    return replace(made, schedule=contest.schedule, extra_time=contest.extra_time, names=names)
+
+
+def _fit_name(name: str) -> str:
+    """Return a name; one that the contest's file cannot hold, made so: it must not stop the judge."""
+    is_fit = name.isprintable() and len(name) <= _LONGEST_NAME
+    return name if is_fit else replace_invisible(name[:_LONGEST_NAME])
+
+
+def write_public_texts(folder: Folder, contest: Contest) -> None:
+    """Bring the contest's file, and once all targets are there the letter about them, up to date."""
+    charter = build_contest_file(contest).for_everybody
+    texts = {CHARTER: format_contest_file(charter)}
+    if not DataSet.objects.filter(closed_at__isnull=True).exists():
+        released = DataSet.objects.filter(released_at__isnull=False).order_by("team__number")
+        targets = list(dict.fromkeys(released.values_list("team__number", flat=True)))
+        texts[ATTACK_LETTER] = format_public_letter(charter, targets)
+    for name, text in texts.items():
+        path, content = folder.everybody / name, text.encode()
+        if not path.is_file() or path.read_bytes() != content:
+            with replacing(path) as file:
+                file.write(content)
 
 
 class _Bundle:
@@ -100,8 +152,8 @@ class _Bundle:
 
 
 _bundle_lock = threading.Lock()
-_bundles: WeakValueDictionary[tuple[Path, int, bytes], _Bundle] = WeakValueDictionary()
-"""Those that somebody reads, by place, time of change, and the key that opens them."""
+_bundles: WeakValueDictionary[tuple[Path, int, bytes, tuple[str, str]], _Bundle] = WeakValueDictionary()
+"""Those that somebody reads, by place, time of change, the key that opens them, and the texts in them."""
 
 
 def _send_pieces(request: Any, name: str, size: int, tag: str, pieces: Any) -> Any:
@@ -123,7 +175,7 @@ def _build_range_response(request: Any, name: str, size: int, etag: str, pieces:
     start, stop, is_part = wanted
     response = StreamingHttpResponse(pieces(start, stop), status=206 if is_part else 200)
     response.headers["Content-Type"] = (
-        "application/zip" if name.endswith(".zip") else "text/plain; charset=utf-8"
+        "application/zip" if name.endswith((".zip", ".whl")) else "text/plain; charset=utf-8"
     )
     response.headers["Content-Length"] = str(stop - start)
     response.headers["Content-Disposition"] = content_disposition_header(True, name)
@@ -160,9 +212,9 @@ def _hash_file_cached(path: Path, changed_at: int, size: int) -> str:
     return digest_file(path)
 
 
-def _belongs_to_team(path: Path, teams: set[str]) -> bool:
-    if path.name == COMMITMENTS:
-        return False
+def _comes_with_targets(path: Path, teams: set[str]) -> bool:
+    if path.name in (COMMITMENTS, ATTACK_LETTER):
+        return path.name == ATTACK_LETTER
     try:
         return f"{PwsName.parse(path).team:03d}" in teams
     except ValueError:

@@ -6,6 +6,7 @@
     server.json         for its owner alone: secret of the cookies, database, the judge's public key
     database.sqlite3    where no other database is named
     everybody/          what everybody may have: regions, times, sample teams; later all targets
+    wheels/             a wheel of tracearena for teams to install, if the organiser gave one
     sealed/judge/       for the judge alone, sealed to its key: originals, references, ID tables, answers
     sealed/teams/       one bundle per team, sealed to the key of that team
     uploads/ab/SHA256   what was handed in, sealed to the judge's key
@@ -13,6 +14,7 @@
     archive/            archives of contests that are over, for everybody to see
     exports/            archives of this one that the judge made for the organiser
     exports/everybody/  everybody's files as one archive, with the targets and without
+    exports/backups/    backups that an organiser asked for
     serving.lock        held while the contest is served
 
 The judge's private key is not in it.
@@ -100,6 +102,11 @@ class Folder:
         return self.path / EVERYBODY
 
     @property
+    def wheels(self) -> Path:
+        """A wheel of tracearena for teams to install, if the organiser gave one."""
+        return self.path / "wheels"
+
+    @property
     def incoming(self) -> Path:
         """Uploads that are still coming in."""
         return self.path / "incoming"
@@ -118,6 +125,11 @@ class Folder:
     def public_archives(self) -> Path:
         """Everybody's files as one archive."""
         return self.exports / EVERYBODY
+
+    @property
+    def backups(self) -> Path:
+        """Backups that an organiser asked for; a backup holds none of them."""
+        return self.exports / "backups"
 
     @property
     def lock(self) -> Path:
@@ -145,7 +157,7 @@ class Folder:
         """Make the folders, for their owner alone but for what is everybody's."""
         for place in (self.for_judge(""), self.for_team("").parent, self.uploads, self.incoming):
             place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for place in (self.everybody, self.archive, self.exports):
+        for place in (self.everybody, self.wheels, self.archive, self.exports):
             place.mkdir(exist_ok=True)
         self.lock.touch(0o644)
 

@@ -6,7 +6,7 @@ fence, and a result is written in one transaction with the end of the job, by th
 alone: a worker that was thought dead writes nothing. Leases run by the clock of the database, which all
 machines share.
 
-A job may kill its worker, and a worker may be killed for reasons of its own. A worker that is told to end
+A job may kill its worker, and a worker may be killed for reasons of its own. A worker that has to end
 gives its job back, and one that was lost before it began its work leaves no trace on the job. Any other loss
 is counted. Jobs that lost fewer workers come first; a job that lost three in a row, while no other job lost
 one, has failed for good, and so has one that lost ten in all.
@@ -316,7 +316,6 @@ def update_utility(data_set: DataSet) -> None:
     if own.closed_at is not None:
         found = [score for score in found if score.submission_id == own.counts_id]
     rules = Contest.get_current().rules
-    valid = [score for score in found if rules.is_valid(score.value)]
-    last = (valid or found)[-1:]
-    for score in last:
-        DataSet.objects.filter(pk=own.pk).update(counts=score.submission, utility=score.value)
+    counting = rules.select_counting((score.submission, score.value) for score in reversed(found))
+    if counting is not None:
+        DataSet.objects.filter(pk=own.pk).update(counts=counting[0], utility=counting[1])

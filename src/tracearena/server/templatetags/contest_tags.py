@@ -9,6 +9,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 
+from tracearena.contest.data import PURPOSES
 from tracearena.pages import html
 from tracearena.pages.contest_data import UNKNOWN, TeamStyle
 from tracearena.pages.contest_data import format_badge as team_badge
@@ -30,6 +31,12 @@ def moment(at: datetime | None) -> Any:
 
 
 @register.filter
+def utc(at: datetime) -> str:
+    """Write a moment in UTC where no element can stand, as in an option; the script rewrites it too."""
+    return html.format_utc(at)
+
+
+@register.filter
 def duration_words(seconds: float | timedelta) -> str:
     """Write a stretch of time in its two largest units.
 
@@ -43,6 +50,19 @@ def duration_words(seconds: float | timedelta) -> str:
 def badge(label: str, styles: dict[str, TeamStyle]) -> Any:
     """Draw the marker of a team before its name, which harms nothing around it."""
     return mark_safe(team_badge(label, styles.get(label, UNKNOWN)))
+
+
+@register.simple_tag(takes_context=True)
+def data_set_name(context: Any, number: int) -> str:
+    """Return what a data set of this contest is called: by its challenge where teams defend two."""
+    name: str = context["contest"].rules.name_data_set(number)
+    return name
+
+
+@register.simple_tag
+def data_set_code(number: int) -> str:
+    """Return the short name of a challenge, which the names of files have too."""
+    return PURPOSES[number - 1]
 
 
 @register.filter
@@ -67,6 +87,34 @@ def kind_of_upload(word: str) -> str:
 def visible_text(name: Any) -> str:
     """Return a name that others have given with every character of it visible."""
     return replace_invisible(str(name))
+
+
+@register.filter
+def visible_lines(text: str) -> str:
+    """Return a text of several lines that others have given with every character of it visible."""
+    return "\n".join(replace_invisible(line) if line.strip() else "" for line in text.splitlines())
+
+
+@register.filter
+def point_words(word: str) -> str:
+    """Say which begin or end of the schedule it is."""
+    return errors.translate_point(word)
+
+
+@register.filter
+def logged_name(actor: str, people: dict[str, str]) -> str:
+    """Return who did something by the audit log, with the name that the person has now.
+
+    >>> logged_name("person 3", {"person 3": "Ann"}), logged_name("judge", {})
+    ('person 3 (Ann)', 'judge')
+    """
+    return replace_invisible(f"{actor} ({people[actor]})" if actor in people else actor)
+
+
+@register.filter
+def get(values: dict[str, Any], name: str) -> Any:
+    """Return the entry of a table whose key cannot be written in a template."""
+    return values[name]
 
 
 @register.filter

@@ -5,6 +5,7 @@ Also what a team should do next, which its pages show at the top.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from tracearena.contest import Gate, Phase, phase_at
-from tracearena.server import clock, results, submissions
+from tracearena.server import announcements, clock, results, submissions
 from tracearena.server.errors import API, FOR_TEAMS, RequestRefused, not_found
 from tracearena.server.models import Contest, State, Submission, Team, UploadKind
 from tracearena.server.operations.status import is_judge_away
@@ -53,6 +54,7 @@ HEADERS = {
 }
 _FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO")
 _PROXY_HEADERS = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP")
+_USED_KEYS, _MOST_USED_KEYS, _LONGEST_KEY = "used form keys", 20, 32
 LANGUAGE_COOKIE_S = 365 * 24 * 3600
 """How long a browser remembers which language was chosen."""
 
@@ -146,8 +148,9 @@ def add_page_context(request: Any) -> dict[str, Any]:
     contest = Contest.get_current()
     now = clock.now()
     member = request.user if request.user.is_authenticated else None
-    places = list_public_pages(request.path, published=results.is_published(contest, now))
-    own_places = list_own_pages(member, request.path)
+    published = results.is_published(contest, now)
+    places = list_public_pages(request.path, published=published, informs=bool(contest.information))
+    own_places = list_own_pages(member, request.path, published=published)
     team = None if member is None else member.team
     here = str(request.get_full_path())
     if request.method not in ("GET", "HEAD"):
@@ -158,6 +161,7 @@ def add_page_context(request: Any) -> dict[str, Any]:
         "now": now,
         "phase": phase_at(contest.schedule if team is None else contest.schedule_of(team.number), now),
         "phases": list(Phase),
+        "closes_at": find_closing_time(contest, now),
         "clock_is_driven": clock.is_driven(),
         "clock_stands_still": clock.is_stopped(),
         "member": member,
@@ -166,8 +170,21 @@ def add_page_context(request: Any) -> dict[str, Any]:
         "languages": LANGUAGES,
         "path": request.path,
         "here": here,
+        "announcement": announcements.find_latest(now),
         "judge_is_away": member is not None and is_judge_away(),
     }
+
+
+def find_closing_time(contest: Contest, now: datetime) -> datetime | None:
+    """Return when the judge closes the phase that has ended and is not closed yet; None if there is none."""
+    for closed_at, point in (
+        (contest.attack_closed_at, "attack_end"),
+        (contest.anonymization_closed_at, "anonymization_end"),
+    ):
+        end = contest.find_latest(point)
+        if end <= now:
+            return None if closed_at else clock.find_closing_time(end)
+    return None
 
 
 class NavigationEntry(NamedTuple):
@@ -178,10 +195,11 @@ class NavigationEntry(NamedTuple):
     current: str
 
 
-def list_public_pages(path: str, *, published: bool) -> list[NavigationEntry]:
-    """Return the pages that are for everybody."""
+def list_public_pages(path: str, *, published: bool, informs: bool) -> list[NavigationEntry]:
+    """Return the pages that are for everybody; that of the organiser's own text if it `informs`."""
     places = [
         (_("Home"), "/"),
+        *([(_("Information"), "/information")] if informs else []),
         (_("Rules"), "/rules"),
         (_("Results") if published else _("Board"), "/board"),
         (_("Archive"), "/archive"),
@@ -189,7 +207,7 @@ def list_public_pages(path: str, *, published: bool) -> list[NavigationEntry]:
     return [_make_entry(label, address, path) for label, address in places]
 
 
-def list_own_pages(member: Any, path: str) -> list[NavigationEntry]:
+def list_own_pages(member: Any, path: str, *, published: bool) -> list[NavigationEntry]:
     """Return the pages of a member's own part of the site; none for visitors."""
     if member is None:
         return []
@@ -199,6 +217,7 @@ def list_own_pages(member: Any, path: str) -> list[NavigationEntry]:
             (_("Phases"), "/organiser/phases"),
             (_("Dry run"), "/organiser/dry-run"),
             (_("Teams"), "/organiser/teams"),
+            (_label_messages(announcements.count_open_questions()), "/organiser/messages"),
             (_("People"), "/organiser/people"),
             (_("Submissions"), "/organiser/submissions"),
             (_("Re-scoring"), "/organiser/rescoring"),
@@ -210,13 +229,20 @@ def list_own_pages(member: Any, path: str) -> list[NavigationEntry]:
     else:
         places = [
             (_("Team %(number)s") % {"number": member.team.number}, "/team"),
+            *([(_("Your results"), "/team/results")] if published else []),
+            (_("Get started"), "/team/get-started"),
             (_("Data"), "/team/data"),
             (_("Targets"), "/team/targets"),
             (_("Submissions"), "/team/submissions"),
             (_("Tokens"), "/team/tokens"),
             (_("Members"), "/team/members"),
+            (_("Questions"), "/team/questions"),
         ]
     return [_make_entry(label, address, path) for label, address in places]
+
+
+def _label_messages(waiting: int) -> str:
+    return _("Messages (%(waiting)s)") % {"waiting": waiting} if waiting else _("Messages")
 
 
 def _make_entry(label: str, address: str, path: str) -> NavigationEntry:
@@ -244,6 +270,8 @@ class NextStep:
         The page where it is done, and what its link says.
     until
         When something changes; None once the results are open.
+    is_begin
+        Whether something begins then, and nothing ends.
     is_done
         Whether nothing has to be done now.
     """
@@ -253,6 +281,7 @@ class NextStep:
     action: str
     until: datetime | None = None
     is_done: bool = False
+    is_begin: bool = False
 
 
 def find_next_step(team: Team) -> NextStep:
@@ -262,7 +291,9 @@ def find_next_step(team: Team) -> NextStep:
     phase = phase_at(schedule, now)
     if phase.obfuscated is Gate.EARLY:
         sentence = _("Fetch your data and practise: obfuscated traces are taken when the phase begins.")
-        return NextStep(sentence, "/team/data", _("Fetch the data"), schedule.anonymization_begin)
+        return NextStep(
+            sentence, "/team/data", _("Fetch the data"), schedule.anonymization_begin, is_begin=True
+        )
     if phase.obfuscated is Gate.OPEN:
         steps = [
             _advise_data_set(team, one, schedule.anonymization_end)
@@ -271,35 +302,43 @@ def find_next_step(team: Team) -> NextStep:
         return next((step for step in steps if not step.is_done), steps[0])
     if phase.attacks is Gate.EARLY:
         sentence = _("Nothing to do: the judge gets the targets ready, then the attack phase begins.")
-        return NextStep(sentence, "/team/self-test", _("Practise attacks"), schedule.attack_begin, True)
+        return NextStep(
+            sentence, "/team/self-test", _("Practise attacks"), schedule.attack_begin, True, is_begin=True
+        )
+    if phase.attacks is Gate.OPEN and not contest.is_release_ready():
+        sentence = _(
+            "Wait a moment: the judge is preparing the targets; all of them appear at the same time."
+        )
+        return NextStep(sentence, "/team/self-test", _("Practise attacks"), schedule.attack_end, True)
     if phase.attacks is Gate.OPEN:
         return _advise_attack(team, schedule.attack_end)
     if results.is_published(contest, now):
-        return NextStep(_("The results are out."), "/board", _("See the board"), None, True)
+        return NextStep(_("The results are out."), "/team/results", _("See your results"), None, True)
     sentence = _("Nothing to do: everything is handed in, and the results come next.")
     until = schedule.results_begin if phase.next_change else None
-    return NextStep(sentence, "/team/submissions", _("See what you handed in"), until, True)
+    return NextStep(sentence, "/team/submissions", _("See what you handed in"), until, True, is_begin=True)
 
 
 def _advise_data_set(team: Team, one: dict[str, Any], until: datetime) -> NextStep:
     """Return what to do about one data set: hand something in, mend it, wait, or be content."""
     number = one["number"]
+    named = {**one, "data_set": Contest.get_current().rules.name_data_set(number)}
     own = Submission.objects.filter(team=team, kind=UploadKind.OBFUSCATED, data_set__number=number)
     last = own.exclude(state=State.LATE).order_by("-pk").first()
     upload, again = f"/team/uploads/obfuscated/{number}", _("Hand in obfuscated traces")
     if last is None:
-        sentence = _("Hand in obfuscated traces of data set %(number)s: nothing was handed in yet.")
-        return NextStep(sentence % {"number": number}, upload, again, until)
+        sentence = _("Hand in obfuscated traces of your %(data_set)s: nothing was handed in yet.")
+        return NextStep(sentence % named, upload, again, until)
     receipt = f"/team/submissions/{last.pk}"
     if last.state == State.RECEIVED:
-        sentence = _("Wait a moment: the judge is looking at your upload for data set %(number)s.")
-        return NextStep(sentence % {"number": number}, receipt, _("See the receipt"), until)
+        sentence = _("Wait a moment: the judge is looking at your upload for your %(data_set)s.")
+        return NextStep(sentence % named, receipt, _("See the receipt"), until)
     if one["utility"] is None:
-        sentence = _("See why your upload for data set %(number)s was not taken, and hand it in again.")
-        return NextStep(sentence % {"number": number}, receipt, _("See what is wrong"), until)
+        sentence = _("See why your upload for your %(data_set)s was not accepted, and hand it in again.")
+        return NextStep(sentence % named, receipt, _("See what is wrong"), until)
     if not one["valid"]:
-        sentence = _("Hand in more useful traces of data set %(number)s: the utility is below %(threshold)s.")
-        return NextStep(sentence % one, upload, again, until)
+        sentence = _("Hand in more useful traces of your %(data_set)s: the utility is below %(threshold)s.")
+        return NextStep(sentence % named, upload, again, until)
     sentence = _("What you handed in is valid; you may hand in something better.")
     return NextStep(sentence, upload, again, until, True)
 
@@ -318,11 +357,30 @@ def _advise_attack(team: Team, until: datetime) -> NextStep:
     return NextStep(sentence, "/team/targets", _("See the targets"), until, True)
 
 
+# Forms whose answer shows something once: loaded again, they do nothing a second time.
+
+
+def make_form_key() -> str:
+    """Return a key for the forms of a page, which is good for one of them, once."""
+    return secrets.token_hex(8)
+
+
+def is_repeated(request: Any) -> bool:
+    """Whether a form was sent before, as when its answer is loaded again; one without a key never was."""
+    key = request.POST.get("key", "")
+    used: list[str] = request.session.get(_USED_KEYS, [])
+    if key in used:
+        return True
+    if key:
+        request.session[_USED_KEYS] = [*used, key[:_LONGEST_KEY]][-_MOST_USED_KEYS:]
+    return False
+
+
 # Who may see a page.
 
 
 def for_team(view: View) -> View:
-    """Let members of a team in; visitors are asked to log in, organisers are told whose page it is."""
+    """Let members of a team in; visitors are asked to log in, organisers get a page that explains."""
 
     def refuse_organiser() -> RequestRefused:
         return RequestRefused(404, FOR_TEAMS, _("This page is a team's, and you belong to no team."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from tracearena.server.api import api
-from tracearena.server.web import views_organiser, views_public, views_team
+from tracearena.server.web import views_announcements, views_organiser, views_public, views_team
 
 urlpatterns = [
     path("", views_public.show_home),
@@ -13,6 +13,8 @@ urlpatterns = [
     path("board", views_public.show_board_page),
     path("board/numbers/<str:name>", views_public.send_board_numbers),
     path("board/opened/<str:name>", views_public.send_opening_file),
+    path("announcements", views_announcements.show_announcements),
+    path("information", views_announcements.show_information),
     path("archive", views_public.show_archive),
     path("archive/<str:name>", views_public.show_past_contest),
     path("archive/<str:name>/download", views_public.send_past_archive),
@@ -24,9 +26,11 @@ urlpatterns = [
     path("password", views_public.handle_password),
     path("language", views_public.choose_language),
     path("files/<str:name>", views_team.send_public_file),
+    path("wheels/<str:name>", views_public.send_wheel),
     path("health", views_public.report_health),
     path("metrics", views_public.report_metrics),
     path("team", views_team.show_team_home),
+    path("team/get-started", views_team.show_get_started),
     path("team/data", views_team.show_data),
     path("team/data/bundle", views_team.send_own_bundle),
     path("team/data/everybody", views_team.send_all_files),
@@ -38,17 +42,27 @@ urlpatterns = [
     path("team/traces/<int:number>", views_team.show_traces),
     path("team/traces/<int:number>/events", views_team.send_trace_events),
     path("team/released/<int:number>", views_team.show_release),
+    path("team/results", views_team.show_own_results),
     path("team/self-test", views_team.show_self_test),
     path("team/uploads/obfuscated/<int:number>", views_team.submit_obfuscated_form),
     path("team/uploads/attack/<str:team>/<int:number>/<str:kind>", views_team.submit_attack_form),
     path("team/tokens", views_team.show_tokens),
     path("team/tokens/<int:number>/revoke", views_team.handle_revoke),
     path("team/members", views_team.show_members),
+    path("team/name", views_team.handle_own_name),
+    path("team/questions", views_announcements.show_questions),
     path("organiser", views_organiser.show_status),
+    path("organiser/backup", views_organiser.ask_for_backup),
     path("organiser/teams", views_organiser.show_teams),
+    path("organiser/teams/own-names", views_organiser.handle_own_names),
+    path("organiser/teams/<str:number>/name", views_organiser.handle_rename),
     path("organiser/teams/<str:number>/reset", views_organiser.renew_team_link),
+    path("organiser/messages", views_announcements.show_messages),
+    path("organiser/questions/<int:number>", views_announcements.handle_answer),
+    path("organiser/information", views_announcements.edit_information),
     path("organiser/people", views_organiser.show_accounts),
     path("organiser/people/<int:number>/disable", views_organiser.handle_disable),
+    path("organiser/people/<int:number>/delete", views_organiser.handle_delete),
     path("organiser/people/<int:number>/reset", views_organiser.handle_reset),
     path("organiser/submissions", views_organiser.show_all_submissions),
     path("organiser/phases", views_organiser.show_phases),

@@ -35,10 +35,10 @@ from tracearena.server.models import (
     Team,
     UploadKind,
 )
-from tracearena.server.operations import next_phase, schedule, status
+from tracearena.server.operations import backup, next_phase, schedule, status
 from tracearena.server.store import downloads, queue
 from tracearena.server.store.audit_log import find_broken_entry, log_act
-from tracearena.server.web.middleware import for_organiser
+from tracearena.server.web.middleware import for_organiser, is_repeated, make_form_key
 
 _ROWS_PER_PAGE = 200
 _HOURS = 48
@@ -66,9 +66,19 @@ def show_status(request: Any) -> Any:
             :_MOST_ERRORS
         ],
         "activity": activity_picture(arrivals, now, hours=_HOURS),
+        "backups": settings.CONTEST_FOLDER.backups,
+        "is_backing_up": queue.find_open_jobs(backup.BACKUP_KIND).exists(),
         "unmet": next_phase.list_open_items(settings.CONTEST_FOLDER, contest, now),
     }
     return render(request, "organiser/status.html", about)
+
+
+@require_POST
+@for_organiser
+def ask_for_backup(request: Any) -> Any:
+    """Let the judge back the contest up."""
+    backup.request_backup(request.user.log_name)
+    return redirect("/organiser")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -76,12 +86,17 @@ def show_status(request: Any) -> Any:
 def show_teams(request: Any) -> Any:
     """Every team: who has come in, whether it defends itself, whom it attacks; or a name for another one."""
     if request.method != "POST":
-        return _render_teams(request, None, None)
+        return _render_teams(request)
+    if is_repeated(request):
+        return redirect("/organiser/teams")
+    given = request.POST
     try:
-        team, secret = teams.add_team_without_key(request.POST.get("name", "").strip(), request.user.username)
+        made = teams.add_team_without_key(
+            given.get("name", "").strip(), request.user.log_name, given.get("team") or None
+        )
     except TracearenaError as error:
-        return _render_teams(request, None, None, RequestRefused(409, "team", str(error)))
-    return _render_teams(request, team, secret)
+        return _render_teams(request, None, RequestRefused(409, "team", str(error)))
+    return _render_teams(request, made)
 
 
 @require_POST
@@ -91,11 +106,33 @@ def renew_team_link(request: Any, number: str) -> Any:
     team = Team.objects.filter(number=number, role=Role.TEAM).first()
     if team is None:
         raise not_found()
+    if is_repeated(request):
+        return redirect("/organiser/teams")
     with transaction.atomic():
-        accounts.withdraw_links(team=team)
-        secret = accounts.request_invitation(team)
-        log_act(request.user.username, "link renewed", team=number)
-    return _render_teams(request, team, secret)
+        made = teams.renew_link_without_key(team)
+        log_act(request.user.log_name, "link renewed", team=number)
+    return _render_teams(request, made)
+
+
+@require_POST
+@for_organiser
+def handle_rename(request: Any, number: str) -> Any:
+    """Give a team another name."""
+    if not Team.objects.filter(number=number, role=Role.TEAM).exists():
+        raise not_found()
+    try:
+        teams.rename_teams({number: request.POST.get("name", "").strip()}, request.user.log_name)
+    except TracearenaError as error:
+        return _render_teams(request, None, RequestRefused(409, "name", str(error)))
+    return redirect("/organiser/teams")
+
+
+@require_POST
+@for_organiser
+def handle_own_names(request: Any) -> Any:
+    """Let teams that have no name give themselves one, or forbid it."""
+    teams.let_teams_choose_names(request.POST.get("allowed") == "yes", request.user.log_name)
+    return redirect("/organiser/teams")
 
 
 @require_safe
@@ -119,40 +156,49 @@ def show_all_submissions(request: Any) -> Any:
 @for_organiser
 def show_audit_log(request: Any) -> Any:
     """Who did what, the last act first, and whether the log is whole."""
-    about = {"page": _paginate(request, AuditEntry.objects.order_by("-pk")), "broken": find_broken_entry()}
+    about = {
+        "page": _paginate(request, AuditEntry.objects.order_by("-pk")),
+        "broken": find_broken_entry(),
+        "people": {member.log_name: member.username for member in Member.objects.all()},
+    }
     return render(request, "organiser/log.html", about)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_organiser
 def publish_results(request: Any) -> Any:
-    """Open the results: once, when all scores are there and the results phase has begun."""
-    if request.method == "POST":
-        contest, now = Contest.get_current(), clock.now()
-        if now < contest.schedule.results_begin:
-            begin = contest.schedule.results_begin.isoformat()
-            message = _("The results open at %(begin)s at the earliest.") % {"begin": begin}
-            raise RequestRefused(409, "early", message)
-        if results.find_final_snapshot() is None:
-            message = _("The judge is still scoring: publish when the final board is there.")
-            raise RequestRefused(409, "not-final", message)
-        with transaction.atomic():
-            if Contest.objects.filter(pk=contest.pk, published_at__isnull=True).update(published_at=now):
-                log_act(request.user.username, "results published")
-        return redirect("/board")
-    return render(request, "organiser/publish.html", {"final": results.find_final_snapshot()})
+    """Open the results once all scores are there: now, also where the schedule says later."""
+    final = results.find_final_snapshot()
+    if request.method != "POST":
+        return render(request, "organiser/publish.html", {"final": final})
+    contest, now = Contest.get_current(), clock.now()
+    if final is None:
+        message = _("The judge is still scoring: publish when the final board is there.")
+        raise RequestRefused(409, "not-final", message)
+    if now < contest.schedule.results_begin:
+        try:
+            schedule.move_to_now("results_begin", actor=request.user.log_name)
+        except TracearenaError as error:
+            raise RequestRefused(409, "not-moved", str(error)) from None
+        return redirect("/organiser/publish")
+    with transaction.atomic():
+        if Contest.objects.filter(pk=contest.pk, published_at__isnull=True).update(published_at=now):
+            log_act(request.user.log_name, "results published")
+    return redirect("/board")
 
 
 def _render_teams(
-    request: Any, renewed: Team | None, secret: str | None, refused: RequestRefused | None = None
+    request: Any, made: teams.TeamLink | None = None, refused: RequestRefused | None = None
 ) -> Any:
     about = {
         "teams": list_team_statuses(),
         "styles": teams.build_party_styles(),
+        "free": teams.list_free_places(),
         "refused": refused,
         "given": request.POST,
-        "link": None if secret is None else request.build_absolute_uri(accounts.build_link_path(secret)),
-        "renewed": None if renewed is None else teams.label_party(renewed),
+        "made": made,
+        "link": None if made is None else request.build_absolute_uri(accounts.build_link_path(made.secret)),
+        "form_key": make_form_key(),
     }
     return render(request, "organiser/teams.html", about, status=refused.status if refused else 200)
 
@@ -171,10 +217,21 @@ def show_phases(request: Any) -> Any:
     if request.method != "POST":
         return _render_phases(request)
     try:
-        _move_point_by_form(request)
+        if "now" in request.POST:
+            _move_to_now_by_form(request)
+        else:
+            _move_point_by_form(request)
     except RequestRefused as refused:
         return _render_phases(request, refused)
     return redirect("/organiser/phases")
+
+
+def _move_to_now_by_form(request: Any) -> None:
+    given = request.POST
+    try:
+        schedule.move_to_now(given["now"], actor=request.user.log_name, reason=given.get("reason", ""))
+    except TracearenaError as error:
+        raise RequestRefused(409, "not-moved", str(error)) from None
 
 
 def _move_point_by_form(request: Any) -> None:
@@ -186,7 +243,7 @@ def _move_point_by_form(request: Any) -> None:
         raise RequestRefused(400, "time", message) from None
     to = to.replace(tzinfo=UTC) if to.tzinfo is None else to
     team, point = given.get("team", ""), given.get("point", "")
-    why = {"reason": given.get("reason", ""), "actor": request.user.username}
+    why = {"reason": given.get("reason", ""), "actor": request.user.log_name}
     try:
         if team:
             schedule.give_extra_time(team, point, to, **why)
@@ -201,6 +258,7 @@ def _render_phases(request: Any, refused: RequestRefused | None = None) -> Any:
     about = {
         "timeline": timeline_picture(contest.schedule, now),
         "points": schedule.label_points(),
+        "next_point": schedule.find_next_point(contest, now),
         "movable": [
             (errors.translate_point(name), name, getattr(contest.schedule, name))
             for name in schedule.list_movable_points(contest)
@@ -224,7 +282,7 @@ def show_rescorings(request: Any) -> Any:
     refused = None
     if request.method == "POST":
         try:
-            started = scoring.start_rescoring(request.user.username, _read_reason(request))
+            started = scoring.start_rescoring(request.user.log_name, _read_reason(request))
             return redirect(f"/organiser/rescoring/{started.pk}")
         except RequestRefused as problem:
             refused = problem
@@ -267,7 +325,7 @@ def _read_reason(request: Any) -> str:
 def _decide_rescoring(request: Any, number: int, act: Callable[[Rescoring, str], None]) -> Any:
     found = _find_rescoring(number)
     try:
-        act(found, request.user.username)
+        act(found, request.user.log_name)
     except TracearenaError as error:
         refused = RequestRefused(409, "rescoring", str(error))
         return _render_rescoring(request, _find_rescoring(number), refused)
@@ -307,7 +365,7 @@ def show_exports(request: Any) -> Any:
     if request.method != "POST":
         return _render_exports(request)
     try:
-        export.request_export(request.user.username, for_everybody=request.POST.get("for") == "everybody")
+        export.request_export(request.user.log_name, for_everybody=request.POST.get("for") == "everybody")
     except TracearenaError as error:
         return _render_exports(request, RequestRefused(409, "export", str(error)))
     return redirect("/organiser/export")
@@ -350,7 +408,7 @@ def decide_failed_job(request: Any, number: int) -> Any:
         raise not_found()
     reason = _read_reason(request)
     try:
-        act(job, request.user.username, reason)
+        act(job, request.user.log_name, reason)
     except ParameterError as error:
         raise RequestRefused(409, "job", str(error)) from None
     return redirect("/organiser")
@@ -375,7 +433,7 @@ def show_ceremony(request: Any) -> Any:
     if final is None:
         message = _("The judge is still scoring: the ceremony can begin when the final board is there.")
         raise RequestRefused(409, "not-final", message)
-    log_act(request.user.username, "ceremony opened", sha256=final.sha256)
+    log_act(request.user.log_name, "ceremony opened", sha256=final.sha256)
     drawn = results.draw_snapshot(final, Contest.get_current().rules)
     about = {"drawn": drawn, "matrices": results.draw_closed_matrices(drawn)}
     return render(request, "organiser/ceremony.html", about)
@@ -392,19 +450,25 @@ class TeamStatus:
     ----------
     number, label
         What it is called.
+    name
+        The name, empty if there is none.
     people, last_login, last_upload
         Who has come in, when somebody logged in last and handed something in last.
+    utilities
+        Those of the uploads that count.
     came, defence, attacks
         A rating each (`GOOD`, `WAIT` or `BAD`), and why.
     """
 
     number: str
     label: str
+    name: str
     people: int
     last_login: datetime | None
     last_upload: datetime | None
     came: tuple[str, str]
     defence: tuple[str, str]
+    utilities: list[float]
     attacks: tuple[str, str]
 
 
@@ -423,11 +487,13 @@ def list_team_statuses() -> list[TeamStatus]:
         TeamStatus(
             number=team.number,
             label=teams.label_party(team),
+            name=team.name if team.is_named else "",
             people=team.people,
             last_login=team.login,
             last_upload=handed_in.get(team.pk),
             came=(GOOD, _("in")) if team.people else (BAD, _("never logged in")),
             defence=_rate_defence(contest, team),
+            utilities=[one.utility for one in DataSet.objects.filter(team=team) if one.utility is not None],
             attacks=_rate_attacks(attacked.get(team.pk, 0), targets.exclude(team=team).count()),
         )
         for team in found
@@ -459,8 +525,11 @@ def _rate_attacks(made: int, targets: int) -> tuple[str, str]:
 @for_organiser
 def show_accounts(request: Any) -> Any:
     """Everybody who has an account; or a link for one more organiser."""
-    secret = accounts.add_organiser(request.user.username) if request.method == "POST" else None
-    return _render_people(request, secret)
+    if request.method != "POST":
+        return _render_people(request, None)
+    if is_repeated(request):
+        return redirect("/organiser/people")
+    return _render_people(request, accounts.add_organiser(request.user.log_name))
 
 
 @require_POST
@@ -468,7 +537,18 @@ def show_accounts(request: Any) -> Any:
 def handle_disable(request: Any, number: int) -> Any:
     """Shut somebody else out."""
     try:
-        accounts.shut_out_member(_find_other_member(request, number), request.user.username)
+        accounts.shut_out_member(_find_other_member(request, number), request.user.log_name)
+    except DataError as error:
+        raise RequestRefused(409, "last-organiser", str(error)) from None
+    return redirect("/organiser/people")
+
+
+@require_POST
+@for_organiser
+def handle_delete(request: Any, number: int) -> Any:
+    """Delete somebody else: shut out for good, and the name replaced."""
+    try:
+        accounts.delete_member(_find_other_member(request, number), request.user.log_name)
     except DataError as error:
         raise RequestRefused(409, "last-organiser", str(error)) from None
     return redirect("/organiser/people")
@@ -479,7 +559,9 @@ def handle_disable(request: Any, number: int) -> Any:
 def handle_reset(request: Any, number: int) -> Any:
     """Make a link by which somebody else gets a new password."""
     member = _find_other_member(request, number)
-    return _render_people(request, accounts.reset_password(member, request.user.username), member)
+    if is_repeated(request):
+        return redirect("/organiser/people")
+    return _render_people(request, accounts.reset_password(member, request.user.log_name), member)
 
 
 def _find_other_member(request: Any, number: int) -> Member:
@@ -500,5 +582,6 @@ def _render_people(request: Any, secret: str | None, member: Member | None = Non
         ],
         "link": None if secret is None else request.build_absolute_uri(accounts.build_link_path(secret)),
         "renewed": member,
+        "form_key": make_form_key(),
     }
     return render(request, "organiser/people.html", about)

@@ -19,7 +19,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from tracearena.contest import Role
 from tracearena.files import digest_values
 from tracearena.pages.svg import read_stylesheet, timeline_picture
-from tracearena.server import accounts, clock, past_contests, results, teams
+from tracearena.server import (
+    accounts,
+    clock,
+    getting_started,
+    own_results,
+    past_contests,
+    results,
+    teams,
+)
 from tracearena.server.api import api
 from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.models import Contest, Team
@@ -75,6 +83,9 @@ def show_board_page(request: Any) -> Any:
         "styles": teams.build_party_styles(),
         "promises": results.read_table_commitments(settings.CONTEST_FOLDER, opened=published),
         "receipt_lists": results.find_receipt_lists(settings.CONTEST_FOLDER),
+        "write_ups": own_results.label_write_ups(
+            own_results.list_write_ups() if published else [], teams.label_parties(shown["names"])
+        ),
     }
     return render(request, "board.html", about)
 
@@ -153,7 +164,11 @@ def show_past_contest(request: Any, name: str) -> Any:
     """One past contest: awards, scores, pictures, and its archive."""
     past = _require_past_contest(name)
     described = downloads.describe_file(past_contests.find_archive_path(settings.CONTEST_FOLDER, past))
-    return render(request, "archive/one.html", {"past": past, "drawn": past.drawn, "file": described})
+    return render(
+        request,
+        "archive/one.html",
+        {"past": past, "drawn": past.drawn, "file": described, "write_ups": past.write_ups},
+    )
 
 
 @require_safe
@@ -265,6 +280,15 @@ def choose_language(request: Any) -> Any:
     """Remember a language, and go back to the page where it was chosen."""
     back = require_own_page(request.POST.get("next", "")) or "/"
     return set_language_cookie(redirect(back), request.POST.get("language", ""))
+
+
+@require_safe
+def send_wheel(request: Any, name: str) -> Any:
+    """The wheel of tracearena that the organiser gave, for pip, which does not log in."""
+    folder = settings.CONTEST_FOLDER
+    if name != getting_started.find_wheel(folder):
+        raise not_found()
+    return downloads.send_file(request, folder.wheels / name)
 
 
 @require_safe

@@ -33,9 +33,10 @@ from tracearena.i18n import mark_for_translation
 from tracearena.io import pwscup
 from tracearena.io.pwscup import PwsName
 from tracearena.pages.contest_data import find_liveliest_day
+from tracearena.pages.html import format_utc
 from tracearena.pages.svg import Picture, crowd_pictures, gauge_picture, losses_picture
 from tracearena.pages.svg.maps import build_map_data, true_day_picture
-from tracearena.server import accounts, clock, results, submissions
+from tracearena.server import accounts, clock, getting_started, own_results, results, submissions, teams
 from tracearena.server.errors import RequestRefused, not_found
 from tracearena.server.judge.scoring import build_file_name
 from tracearena.server.models import Contest, DataSet, Member, Submission, Team, Token, UploadKind
@@ -46,7 +47,13 @@ from tracearena.server.store.downloads import stream_zip
 from tracearena.server.store.folder import read_grid
 from tracearena.server.submissions import UploadRequest
 from tracearena.server.uploads import cut_off, too_large
-from tracearena.server.web.middleware import find_next_step, for_members, for_team
+from tracearena.server.web.middleware import (
+    find_next_step,
+    for_members,
+    for_team,
+    is_repeated,
+    make_form_key,
+)
 from tracearena.traces import ObfuscatedTraces, Traces
 
 _PAGE_SIZE = 100
@@ -106,6 +113,7 @@ def show_submission(request: Any, number: int) -> Any:
         "submission": found,
         "steps": submissions.list_progress_steps(found, published=_are_results_out()),
         "settled": submissions.is_final(found),
+        "again": "again" in request.GET,
         "gauge": gauge_picture(found.utility, Contest.get_current().rules),
     }
     return render(request, "team/submission.html", about)
@@ -143,6 +151,34 @@ def _find_own_submission(request: Any, number: int) -> Submission:
 
 def _are_results_out() -> bool:
     return results.is_published(Contest.get_current(), clock.now())
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_team
+def show_own_results(request: Any) -> Any:
+    """What the published result says of the team; or keep what the team says of itself."""
+    contest, team = Contest.get_current(), request.user.team
+    final = results.find_final_snapshot()
+    if final is None or not results.is_published(contest, clock.now()):
+        raise not_found()
+    given, status = {"text": team.write_up, "link": team.code_link}, 200
+    problem: RequestRefused | None = None
+    if request.method == "POST":
+        given = {name: request.POST.get(name, "") for name in ("text", "link")}
+        try:
+            own_results.save_write_up(team, **given)
+            return redirect("/team/results")
+        except RequestRefused as refused:
+            problem, status = refused, refused.status
+    drawn = results.draw_snapshot(final, contest.rules)
+    about = {
+        **given,
+        "refused": problem,
+        "own": own_results.collect_own_results(drawn, teams.label_party(team)),
+        "styles": drawn.styles,
+        "longest": own_results.LONGEST_WRITE_UP,
+    }
+    return render(request, "team/results.html", about, status=status)
 
 
 # Downloads.
@@ -205,13 +241,16 @@ def show_tokens(request: Any) -> Any:
     """Show the team's tokens, or make one and show its secret this once."""
     secret = None
     if request.method == "POST":
+        if is_repeated(request):
+            return redirect("/team/tokens")
         label = request.POST.get("label", "").strip()
         if not 1 <= len(label) <= _LONGEST_LABEL or not label.isprintable():
             message = gettext("A label has 1 to %(longest)s letters, digits, signs or spaces.")
             raise RequestRefused(400, "label", message % {"longest": _LONGEST_LABEL})
         secret = accounts.make_token(request.user, label, accounts.read_team_key(request))
     found = Token.objects.filter(team=request.user.team, revoked_at__isnull=True).select_related("member")
-    return render(request, "team/tokens.html", {"tokens": found, "secret": secret})
+    about = {"tokens": found, "secret": secret, "form_key": make_form_key()}
+    return render(request, "team/tokens.html", about)
 
 
 @require_POST
@@ -229,12 +268,51 @@ def show_members(request: Any) -> Any:
     """Show who is in the team, or make a link for more and show it this once."""
     link = None
     if request.method == "POST":
+        if is_repeated(request):
+            return redirect("/team/members")
         with transaction.atomic():
             secret = accounts.make_invitation(request.user.team, accounts.read_team_key(request))
-            log_act(request.user.username, "members invited", team=request.user.team.number)
+            log_act(request.user.log_name, "members invited", team=request.user.team.number)
         link = request.build_absolute_uri(accounts.build_link_path(secret))
     found = Member.objects.filter(team=request.user.team, is_active=True).order_by("pk")
-    return render(request, "team/members.html", {"members": found, "link": link})
+    about = {"members": found, "link": link, "form_key": make_form_key()}
+    return render(request, "team/members.html", about)
+
+
+@require_POST
+@for_team
+def handle_own_name(request: Any) -> Any:
+    """Give one's team a name, if it has none."""
+    teams.choose_own_name(request.user.team, request.POST.get("name", "").strip(), request.user.log_name)
+    return redirect("/team")
+
+
+# How a team begins.
+
+
+@require_safe
+@for_team
+def show_get_started(request: Any) -> Any:
+    """How to install, what files look like, two first programs, and what the sample programs come to."""
+    team, folder = request.user.team.number, settings.CONTEST_FOLDER
+    others = Team.objects.filter(role=Role.TEAM).exclude(number=team).order_by("number")
+    target = others.first() or Team.objects.exclude(number=team).order_by("number")[0]
+    url = request.build_absolute_uri("/").rstrip("/")
+    wheel = getting_started.find_wheel(folder)
+    about = {
+        "install": [getting_started.build_install_command(url, wheel)],
+        "wheel": wheel,
+        "client": [f"tracearena contest client login {shlex.quote(url)}", "tracearena contest client data"],
+        "formats": getting_started.list_formats(team, target.number),
+        "defence": getting_started.build_defence_program(team),
+        "attack": getting_started.build_attack_program(team, target.number),
+        "target": target.number,
+        "results": getting_started.read_preliminary_results(folder),
+        "sample": Team.objects.filter(role=Role.SAMPLE).first(),
+        "samples": ["tracearena contest client practise"],
+        "threshold": Contest.get_current().rules.utility_threshold,
+    }
+    return render(request, "team/get_started.html", about)
 
 
 # How a team tests itself: in sealed mode nobody else tells it how good it is.
@@ -272,8 +350,7 @@ def show_self_test(request: Any) -> Any:
 @for_team
 def show_traces(request: Any, number: int) -> Any:
     """One person's day as it is, and a viewer for a file that the browser opens."""
-    data_set = submissions.find_own_data_set(request.user.team, number)
-    original = load_original(request.user.team, data_set, accounts.read_team_key(request))
+    data_set, original = _load_own_original(request, number)
     people = original.user_ids.tolist()
     days = np.unique(original.clock.day_of(original.instants)).tolist()
     liveliest, on = find_liveliest_day(original)
@@ -291,12 +368,18 @@ def show_traces(request: Any, number: int) -> Any:
     return render(request, "team/traces.html", about)
 
 
+def _load_own_original(request: Any, number: int) -> tuple[DataSet, Traces]:
+    """Return a data set of the caller's team, and the traces that the team defends in it."""
+    team = request.user.team
+    data_set = submissions.find_own_data_set(team, number)
+    return data_set, load_original(team, data_set, accounts.read_team_key(request))
+
+
 @require_safe
 @for_team
 def show_release(request: Any, number: int) -> Any:
     """What was published of a data set: crowds at noon before and after, and where usefulness was lost."""
-    data_set = submissions.find_own_data_set(request.user.team, number)
-    original = load_original(request.user.team, data_set, accounts.read_team_key(request))
+    data_set, original = _load_own_original(request, number)
     about = {"data_set": data_set, "release": draw_release(data_set, original)}
     return render(request, "team/released.html", about)
 
@@ -330,7 +413,7 @@ class ReleasePictures(NamedTuple):
 def draw_release(data_set: DataSet, original: Traces) -> ReleasePictures | None:
     """Draw what became of a data set, None before it is published."""
     contest = Contest.get_current()
-    if data_set.released_at is None or clock.now() < contest.schedule.attack_begin:
+    if data_set.released_at is None or not contest.has_targets(clock.now()):
         return None
     everybody = settings.CONTEST_FOLDER.everybody
     public = pwscup.read_anonymized(
@@ -541,7 +624,8 @@ def _handle_upload_form(request: Any, kind: str, data_set: DataSet) -> Any:
     name = submissions.clean_file_name(file.name)
     errand = UploadRequest(team, request.user, kind, data_set, submissions.check_key(key), name)
     found = submissions.accept_submission(errand, file)
-    return redirect(f"/team/submissions/{found.pk}")
+    again = "" if found.idempotency_key == errand.key else "?again"
+    return redirect(f"/team/submissions/{found.pk}{again}")
 
 
 def _read_form_file(request: Any) -> Any:
@@ -611,7 +695,7 @@ def submit_archive(request: Any) -> Any:
 def _handle_archive(request: Any) -> Any:
     contest = Contest.get_current()
     if phase_at(contest.schedule, clock.now()).attacks is Gate.EARLY:
-        begin = contest.schedule.attack_begin.isoformat()
+        begin = format_utc(contest.schedule.attack_begin)
         raise RequestRefused(409, "early", gettext("Attacks are taken from %(begin)s on.") % {"begin": begin})
     if request.method != "POST":
         return render(request, "team/archive.html", {"accept": ".zip", **build_empty_form(contest.rules)})
