@@ -88,7 +88,7 @@ def test_running_times_over_users_and_places(tmp_path):
 
 
 def test_a_folder_without_the_files_is_named(tmp_path):
-    with pytest.raises(ValueError, match=r"holds no POI_\*\.csv"):
+    with pytest.raises(ValueError, match=r"has no POI_\*\.csv"):
         figure("ppmtf-8")(tmp_path, data=tmp_path)
 
 

@@ -65,7 +65,7 @@ def test_cities_of_published_data_are_folders_and_files_of_check_ins(shared_data
 
 
 def test_a_folder_without_a_city_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no city"):
+    with pytest.raises(DataError, match="has no data of a city"):
         load_check_in_cities(FigureSource(tmp_path))
 
 

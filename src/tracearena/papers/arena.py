@@ -85,7 +85,7 @@ def compute_arena_attacks(
 
 
 def check_arena_attack_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
-    """Say whether the new attacks are at least as strong, and what the old ones made too much of.
+    """Return whether the new attacks are at least as strong, and what the old ones made too much of.
 
     At least as strong takes a score that is at most 0.01 above the old attacks' on every defence.
     A defence is made too much of if the attacks of 2019 leave more of it than habits alone do.
@@ -205,7 +205,7 @@ def find_pareto_front(rows: Sequence[SweepRow]) -> set[str]:
 
 
 def check_arena_defence_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
-    """Say whether one defence is the most private in both ways among the valid ones.
+    """Return whether one defence is the most private in both ways among the valid ones.
 
     It takes the same defence at the top of s_R,min and of s_T,min.
     """
@@ -225,7 +225,7 @@ def check_arena_defence_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
 def check_disguise_claims(
     long: Sequence[SweepRow], short: Sequence[SweepRow], days: int
 ) -> list[ClaimResult]:
-    """Say whether disguises hide more of the whereabouts than cluster averaging, on long and short traces.
+    """Return whether disguises hide more of the whereabouts than cluster averaging, on long and short traces.
 
     It takes a disguise with a larger s_T,min on long traces, and none on short ones.
     """

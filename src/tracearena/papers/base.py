@@ -66,7 +66,7 @@ class Drawing:
 
 
 def _write_rows(path: Path, table: Table) -> Path:
-    """Write one line a row; what a row does not have is an empty cell."""
+    """Write one line per row; what a row does not have is an empty cell."""
     if isinstance(table, tuple):
         return write_csv(path, *table)
     if isinstance(table[0], SweepRow):

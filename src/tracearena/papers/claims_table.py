@@ -1,4 +1,4 @@
-"""The page of the documentation that sets the papers' findings beside ours."""
+"""The page of the documentation that compares the findings of the papers with our numbers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 
 from tracearena.checks import require_choice
 from tracearena.errors import ParameterError
-from tracearena.papers import claim_rows, claim_rows_synthesis
+from tracearena.papers import claim_rows, claim_rows_geo, claim_rows_synthesis
 from tracearena.papers.published_claims import (
     HOLDS,
     HOLDS_NOT,
+    SHOWN,
     UNMEASURED,
     UNTRIED,
     ClaimRow,
@@ -24,21 +25,26 @@ _HEAD = """# Findings of the papers
 
 <!-- Written by `tracearena findings --page`. -->
 
-Every figure, table and stated finding of the [five papers](../reference/papers.md): the command that
-tries it, our number, the published one, and whether it holds. A command is typed in a folder where the
-[published data](../reference/datasets.md) lies; without `--data` it runs on the simulated city, which is
-another city than the paper's. What cannot be tried here names the data that is missing.
+Every figure, table and stated finding of the [five papers](../reference/papers.md), with the command that
+tests it, our number, the published one, and whether it holds. Run the commands in a folder with the
+[published data](../reference/datasets.md); without `--data` a command uses the simulated city, which is
+not the city of the paper. Rows that cannot be tested here name the missing data.
 
-The numbers under "here" are those that the commands printed, kept with version and seed in
-`src/tracearena/papers/measured`; none of them is typed by hand. Remarks beside a
-verdict are ours. Commands that have a text in them are run again by
-`tracearena findings --measure TEXT --data DATA --record FOLDER`, and this page is written by
-`tracearena findings --page FILE`.
+A limit is a number of the paper, or follows from the spread of such a number over seeds, teams or halves of
+the people. Where the paper has a comparison and no number, some rows have a limit of our own, which the row
+gives ("required" or "it takes"). A row is "shown, not tested" if the paper has neither a number nor a
+comparison to test, or if the statement cannot fail.
+
+The numbers under "here" were printed by the commands and are stored with version and seed in
+`src/tracearena/papers/measured`; none of them is typed by hand. Remarks next to a
+verdict are ours. `tracearena findings --measure TEXT --data DATA --record FOLDER` runs the commands that
+contain a text again, and `tracearena findings --page FILE` writes this page.
 """
 
 _IN_SUM = {
     HOLDS: "hold",
     HOLDS_NOT: "do not hold",
+    SHOWN: "are shown, not tested",
     UNTRIED: "cannot be tried here",
     UNMEASURED: "are not measured",
 }
@@ -66,7 +72,7 @@ def select_commands(texts: Sequence[str], folder: Path | None = None) -> list[st
         if any(text in command or (text == "missing" and run is None) for text in texts)
     ]
     if not found and "missing" not in texts:
-        raise ParameterError(f"no command has {' or '.join(map(repr, texts))} in it")
+        raise ParameterError(f"no command contains {' or '.join(map(repr, texts))}")
     return found
 
 
@@ -91,8 +97,8 @@ def format_claims_page(folder: Path | None = None) -> str:
     """Return the page."""
     found = list(iterate_claims(folder))
     count = Counter(row.verdict(run) for paper, row, run in found if paper != "ours")
-    told = [f"{count[verdict]} {words}" for verdict, words in _IN_SUM.items() if count[verdict]]
-    parts = [_HEAD, f"Of the {sum(count.values())} rows of the papers: {', '.join(told)}."]
+    sums = [f"{count[verdict]} {words}" for verdict, words in _IN_SUM.items() if count[verdict]]
+    parts = [_HEAD, f"Of the {sum(count.values())} rows of the papers: {', '.join(sums)}."]
     for paper, (heading, _) in PAPERS.items():
         parts += ["", f"## {heading}", "", "| where | what it says | command | here | published | verdict |"]
         parts.append("|---|---|---|---|---|---|")
@@ -122,8 +128,8 @@ PAPERS: dict[str, tuple[str, tuple[ClaimRow, ...]]] = {
     "samples": ("The sample program of 2019 [samples]", claim_rows.SAMPLES_CLAIMS),
     "contest": ("The contest and PPMTF+ [contest]", claim_rows.CONTEST_CLAIMS),
     "ppmtf": ("PPMTF [ppmtf]", claim_rows_synthesis.PPMTF_CLAIMS),
-    "geo": ("GPS traces [geo-ind]", claim_rows.GEO_CLAIMS),
+    "geo": ("GPS traces [geo-ind]", claim_rows_geo.GEO_CLAIMS),
     "sglt": ("Fake traces [sglt]", claim_rows_synthesis.SGLT_CLAIMS),
-    "ours": ("Beside the papers", claim_rows.OWN_CLAIMS),
+    "ours": ("Other figures", claim_rows.OWN_CLAIMS),
 }
 """Key of a paper → its heading and its rows."""

@@ -23,8 +23,8 @@ from tracearena.arena.claims import (
     correlation,
     format_title,
 )
+from tracearena.arena.ensemble import Scoring
 from tracearena.arena.experiments import Fairness
-from tracearena.arena.sweep import Scoring
 from tracearena.contest import ContestPlan, Rules, read_score_tables, select_compared_rows, team_traces
 from tracearena.contest.board import BoardRow, Role
 from tracearena.engine import SeedLike, child_seed, generator, seed_sequence, track_progress
@@ -138,7 +138,7 @@ def _draw_privacies(rows: Sequence[SweepRow], title: str, claims: Sequence[Claim
 
 
 def check_contest_8_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
-    """Say what the picture is for: re-identification alone is not enough as a measure."""
+    """Return what the picture is for: re-identification alone is not enough as a measure."""
     return [check_shuffling_hides_names(rows)]
 
 
@@ -177,7 +177,7 @@ def compute_contest_figure_9(source: FigureSource, *, iterations: int = ITERATIO
 
 
 def find_published_final(data: Path | None) -> tuple[Path, Path, Path] | None:
-    """Return the published tables of scores, if they lie in the folder or beside it."""
+    """Return the published tables of scores, if they lie in the folder or next to it."""
     for folder in () if data is None else (data, data.resolve().parent / "pwscup2019-results"):
         one, two, three = (
             folder / f"final_{kind}.csv" for kind in ("reidentification", "trace_inference", "utility")
@@ -188,7 +188,7 @@ def find_published_final(data: Path | None) -> tuple[Path, Path, Path] | None:
 
 
 def check_contest_9_claims(rows: Sequence[SweepRow], published: Sequence[BoardRow] = ()) -> list[ClaimResult]:
-    """Say whether the two kinds of privacy go together over the valid releases ([contest] Figure 9).
+    """Return whether the two kinds of privacy go together over the valid releases ([contest] Figure 9).
 
     The same is asked of the published points, where they are at hand.
     """
@@ -234,7 +234,7 @@ def compute_contest_table_2(
 
 
 def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[ClaimResult]:
-    """Ask whether the spread over the teams is small.
+    """Check whether the spread over the teams is small.
 
     [contest] appendix E and Table 2: "about 0.01 or less", 0.011 at most. It takes a standard deviation
     below 0.015, which rounds to that, for every defence and both scores.
@@ -291,7 +291,7 @@ def compute_contest_spread(
 
 
 def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[ClaimResult]:
-    """Ask whether the spread falls as the users grow.
+    """Check whether the spread falls as the users grow.
 
     [contest] appendix E: "To improve the fairness (i.e., to further reduce the SD), we should increase the
     number m of virtual users." It takes a fall of the mean spread, over defences and both scores, with an
@@ -353,7 +353,8 @@ class AnonymityPoint(NamedTuple):
 
 
 @paper_figure(
-    "contest-k-anonymity", "k-anonymity: one in k re-identified at most, and whereabouts told all the same"
+    "contest-k-anonymity",
+    "k-anonymity: at most one in k is re-identified, and whereabouts are inferred all the same",
 )
 def compute_contest_k_anonymity(
     source: FigureSource,
@@ -401,7 +402,7 @@ def compute_contest_k_anonymity(
 
 
 def make_companions(team: TeamData, together: int, share: float, seed: SeedLike) -> TeamData:
-    """Make people alike: at some times of the day every so many people are where the first of them is.
+    """Make people alike: at some times of the day groups of people are where the first of them is.
 
     The times are the same on all days, so that people stay as regular as they were.
 

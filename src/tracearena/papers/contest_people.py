@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 WITHIN = 2.0
-"""So many spreads between halves of the real people may lie between them and virtual users."""
-FIVE, HELD_OUT, INSTANT = "5-minute walk", "5-minute walk, people held out", "a step an instant"
+"""Largest distance of virtual users from real people, in spreads between halves of the real people."""
+FIVE, HELD_OUT, INSTANT = "5-minute walk", "5-minute walk, people held out", "one step per instant"
 _SEED_SPREAD, _SEED_HALVES = 10, 11
 
 
@@ -57,19 +57,19 @@ class ComparisonRow:
     apart: float
 
 
-@paper_figure("contest-people", "virtual users beside the people they are learned from")
+@paper_figure("contest-people", "virtual users next to the people they are learned from")
 def compute_contest_people(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
     """Compare virtual users with people; the curves and the map behind it are tables of their own.
 
     Virtual users are made in three ways: with the walk of `contest data`; the same, learned from one
-    half of the people and compared with the other; and with a step an instant.
+    half of the people and compared with the other; and with one step per instant.
     """
     training = contest_training(load_generator_training(source))
     root = seed_sequence(source.seed)
     order = generator(child_seed(root, 0)).permutation(training.n_users)
     known, unknown = (np.sort(part) for part in (order[::2], order[1::2]))
     if not len(unknown):
-        raise DataError("it takes two people or more to hold some out")
+        raise DataError("at least two people are needed, to hold some out")
     people = Lives.of(contest_days(training))
     rows: list[ComparisonRow] = []
     shown = {"people": people}
@@ -104,7 +104,7 @@ def compute_contest_people(source: FigureSource, *, iterations: int = ITERATIONS
     return Drawing(
         {"": [vars(row) for row in rows], **_tabulate_lives(shown)}, draw, (13.5, 8.2),
         {"nrows": 2, "ncols": 3, "gridspec_kw": {"wspace": 0.42, "hspace": 0.36}},
-        title="Virtual users beside the people of the training data",
+        title="Virtual users next to the people of the training data",
         claims=check_contest_people_claims(rows), head={"width": 150},
     )  # fmt: skip
 
@@ -185,7 +185,7 @@ def compare_lives(
 
 
 def check_contest_people_claims(rows: Sequence[ComparisonRow]) -> list[ClaimResult]:
-    """Ask whether virtual users live as the people do whom they are learned from.
+    """Check whether virtual users live as the people do whom they are learned from.
 
     [contest] appendix D: they keep "the time-dependent population distribution" and "the transition
     matrix of the training traces". It takes that every number lies within two standard deviations of
@@ -457,7 +457,7 @@ def compute_contest_figures_4_and_19(source: FigureSource, *, iterations: int = 
 
 
 def check_contest_19_claims(homes: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
-    """Ask whether virtual users are at home in the morning and in the evening.
+    """Check whether virtual users are at home in the morning and in the evening.
 
     [contest] Figure 19: each user stays at home then "with high probability". It takes more than half
     of them at the first and the last time of day, and fewer in between.

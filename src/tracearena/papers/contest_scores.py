@@ -110,11 +110,11 @@ def compute_contest_figure_12(source: FigureSource) -> Drawing:
 
 
 def check_contest_12_claims(correlations: Sequence[float]) -> list[ClaimResult]:
-    """Say whether the score of the contest goes with the plain error, and less so with larger weights.
+    """Return whether the score of the contest goes with the plain error, and less so with larger weights.
 
     [contest] Figure 12: R = 0.937 at weight 10, "highly correlated"; it takes 0.7 here. "As the hospital
-    weight increases from 10, R rapidly decreases", to 0.811 at 1,000; any fall is one here, and its size
-    is told, since ours is smaller.
+    weight increases from 10, R rapidly decreases", to 0.811 at 1,000; any fall counts here, and its
+    size is printed, because ours is smaller.
     """
     found, last = correlations[WEIGHTS.index(CONTEST_WEIGHT)], correlations[-1]
     told = f"R = {found:.3f} at weight {CONTEST_WEIGHT}, it takes {STRONG:g}"
@@ -267,7 +267,7 @@ METHODS = ("PPMTF", "PPMTF+")
 def compute_contest_figure_16(
     source: FigureSource, *, days: int = 20, iterations: int = ITERATIONS
 ) -> Drawing:
-    """Measure Same-TV and Diff-TV of PPMTF and PPMTF+, 20 days a user.
+    """Measure Same-TV and Diff-TV of PPMTF and PPMTF+, 20 days per user.
 
     In several cities: three simulated ones, or those of a folder of published data.
     """
@@ -452,7 +452,7 @@ def compute_contest_figure_18(
 
     Virtual user i is compared with training user i, so that 1 / users is a random guess. PPMTF+ and PPMTF
     have α = 200, the paper's, and further ones, SGLT 100 classes and par_l = 1 and further ones (tests off,
-    as the published fakes, which stand beside ours if the data has them).
+    as the published fakes, which stand next to ours if the data has them).
     """
     training, testing = load_people_flow(source)
     root = seed_sequence(source.seed)
@@ -492,10 +492,10 @@ def compute_contest_figure_18(
 
 
 def check_contest_18_claims(rows: Sequence[Mapping[str, Any]], users: int, traces: int) -> list[ClaimResult]:
-    """Ask whether a virtual user is told from others by more than chance.
+    """Check whether a virtual user is re-identified more often than by chance.
 
     [contest] appendix B: PPMTF+ has almost the re-identification rate of a random guess. It may be three
-    standard errors of a guess about so many traces above 1 / users.
+    standard errors of a guess about this many traces above 1 / users.
     """
     rate = next(row["reidentification_rate"] for row in rows if row["method"] == "PPMTF+")
     guess = 1 / users

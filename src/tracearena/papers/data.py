@@ -65,7 +65,7 @@ SAME_PEOPLE = Size(300)
 """The users of [sglt], and days of training and as many of testing traces."""
 
 ITERATIONS = 100
-"""Iterations of Gibbs sampling in [ppmtf] section 4.2 and in [contest]."""
+"""Iterations of Gibbs sampling in [ppmtf] section 3.3 and in [contest]."""
 TRACES_PER_USER = 10
 """Synthetic traces of each training user in the figures of [ppmtf] section 4."""
 SGLT_CLASSES = (50, 100, 150, 200)
@@ -108,7 +108,7 @@ def load_people_flow(source: FigureSource) -> tuple[Traces, Traces]:
 
 
 def read_published_results(data: Path | None, method: str) -> list[dict[str, Any]]:
-    """Return the authors' table of a method, if ``published-results`` lies beside the data."""
+    """Return the authors' table of a method, if ``published-results`` lies next to the data."""
     if data is None:
         return []
     found = sorted((data.resolve().parent / "published-results").glob(f"PF_utilpriv_{method}_*.csv"))
@@ -118,7 +118,7 @@ def read_published_results(data: Path | None, method: str) -> list[dict[str, Any
 def _find_only_file(folder: Path, pattern: str) -> Path:
     found = sorted(folder.glob(pattern))
     if not found:
-        raise DataError(f"{folder} holds no {pattern}")
+        raise DataError(f"{folder} has no {pattern}")
     return found[0]
 
 
@@ -172,7 +172,7 @@ def read_published_teams(folder: Path, count: int | None = None) -> list[TeamDat
     places = pwscup.read_places(folder / "info_region.csv")
     files = [sorted(folder.glob(f"{kind}_*.csv*")) for kind in ("reftraces", "orgtraces")]
     if not files[0] or len(files[0]) != len(files[1]):
-        raise DataError(f"{folder} does not hold a reftraces_*.csv and an orgtraces_*.csv of each team")
+        raise DataError(f"{folder} does not have a reftraces_*.csv and an orgtraces_*.csv for each team")
     pairs = list(zip(*files, strict=True))[:count]
     return [TeamData(*(pwscup.read_traces(path, places) for path in pair)) for pair in pairs]
 
@@ -188,7 +188,7 @@ def load_generator_training(source: FigureSource) -> Traces:
     places = pwscup.read_places(data / "info_region.csv")
     found = [sorted(data.glob(f"{kind}traces_team*_IDP.csv")) for kind in ("ref", "org")]
     if not all(found):
-        raise DataError(f"{data} holds no reftraces_team*_IDP.csv and orgtraces_team*_IDP.csv")
+        raise DataError(f"{data} has no reftraces_team*_IDP.csv and orgtraces_team*_IDP.csv")
     return Traces.concat([pwscup.read_traces(paths[0], places) for paths in found])
 
 
@@ -234,7 +234,7 @@ class FakesExperiment:
     rates: PassRates
 
     def data_sets(self) -> list[Traces]:
-        """Return fake data sets with one fake for each seed that has so many."""
+        """Return fake data sets with one fake for each seed that has this many."""
         order = np.argsort(self.seeds, kind="stable")
         ordered = self.seeds[order]
         number = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
@@ -254,7 +254,7 @@ def load_same_people(source: FigureSource, usual: Size = SAME_PEOPLE) -> tuple[T
 
 
 def choose_class_count(traces: Traces) -> int:
-    """Return the number of classes for so many places."""
+    """Return the number of classes for this many places."""
     return max(len(traces.places) // PLACES_PER_CLASS, 1)
 
 
@@ -315,8 +315,8 @@ def load_check_in_cities(source: FigureSource) -> list[City]:
     found += [_read_city(path, source.seed) for path in files]
     if not found:
         raise DataError(
-            f"{data} holds no city: neither POI_*.csv with traintraces_*.csv and testtraces_*.csv, nor a "
-            "folder ppmtf-* with them, nor check-ins of Gowalla or Brightkite"
+            f"{data} has no data of a city: neither POI_*.csv with traintraces_*.csv and "
+            "testtraces_*.csv, nor a folder ppmtf-* with them, nor check-ins of Gowalla or Brightkite"
         )
     return found
 
@@ -343,7 +343,7 @@ def load_virtual_teams(
 def generate_teams(
     source: FigureSource, sizes: list[int], days: int, *, iterations: int = ITERATIONS
 ) -> Iterator[TeamData]:
-    """Make teams of so many virtual users each, one by one, learned from what the source has."""
+    """Make teams of this many virtual users each, one by one, learned from what the source has."""
     _, model, root = fit_generator(source, iterations)
     for number, users in enumerate(sizes):
         plan = ContestPlan(users=users, days=days)

@@ -146,7 +146,7 @@ def compute_geo_figure_3(source: FigureSource, *, runs: int = 3) -> Drawing:
     """Measure the share of original points served, before and after the Bayesian update.
 
     The numbers also have the cells found, and all of it on a grid that ends with the area (``clipped``)
-    and on one that goes on for some kilometres (``margin``).
+    and on one that continues for some kilometres (``margin``).
     """
     gps = load_gps_data(source)
     both = np.empty((2, len(_COLUMNS), len(NOISE_M), runs))
@@ -211,7 +211,7 @@ def check_geo_3_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
 
 
 def check_grid_margin_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
-    """Compare the update on a grid that ends with the area and on one that goes on around it.
+    """Compare the update on a grid that ends with the area and on one that continues around it.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def compute_geo_figure_5(source: FigureSource, *, runs: int = 3) -> Drawing:
 
 
 def check_geo_5_claims(baseline: float, rates: NDArray[np.float64]) -> list[ClaimResult]:
-    """Ask whether gossip spreads farther in noisy traces than in the original ones.
+    """Check whether gossip spreads farther in noisy traces than in the original ones.
 
     [geo-ind] Figure 5: "to stronger sanitization corresponds higher average infection rate". The mean
     over the runs with independent noise must be above the original at every noise.
@@ -365,7 +365,7 @@ CONFUSION_NOISE_M, CLASSIFIER_WINDOW_S = 100.0, 300.0
 FAIR = 0.1
 
 
-@paper_figure("geo-6", "who is told from whom in noisy trajectories")
+@paper_figure("geo-6", "which people a classifier distinguishes in noisy trajectories")
 def compute_geo_figure_6(source: FigureSource, *, targets: int = 10) -> Drawing:
     """Compute confusion matrices of the LSTM and of the forest, for both kinds of noise.
 
@@ -414,7 +414,7 @@ def compute_geo_figure_6(source: FigureSource, *, targets: int = 10) -> Drawing:
 
 
 def check_geo_6_claims(found: Iterable[Deanonymisation]) -> list[ClaimResult]:
-    """Ask whether the classifiers tell people apart better than a guess.
+    """Check whether the classifiers tell people apart better than a guess.
 
     [geo-ind] Figure 6: the network "can effectively de-anonymize obfuscated traces", 47 and 49 % right
     among ten targets. Every classifier must be right three standard errors more often than always

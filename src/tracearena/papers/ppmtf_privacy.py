@@ -56,7 +56,7 @@ FIGURE_10_METRICS = ("tp_tv", "tp_tv_top50", "tm_emd_x", "tm_emd_y", "vf_tv")
 def compute_ppmtf_figure_10(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
     """Measure PPMTF without the test and with (k, 1), SGD, and both ends.
 
-    PPMTF is the paper's, with sampled zeros, and beside it ours with all zeros, and the paper's with
+    PPMTF is the paper's, with sampled zeros, and next to it ours with all zeros, and the paper's with
     factors apart. A k that fewer than 100 traces reach has no bar.
     """
     training, testing = load_check_ins(source)
@@ -93,7 +93,7 @@ def compute_ppmtf_figure_10(source: FigureSource, *, iterations: int = ITERATION
 
 
 def check_ppmtf_10_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
-    """Ask whether PPMTF keeps how often people come back better than SGD.
+    """Check whether PPMTF keeps how often people come back better than SGD.
 
     [ppmtf] Figure 10: "for VF-TV, SGD performs almost the same as Uniform, whereas PPMTF significantly
     outperforms SGD". It takes VF-TV below that of SGD, without the test and at every k drawn. Nothing is
@@ -247,7 +247,7 @@ def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
     return [ClaimResult(statement, least is not None and least > SMALLEST_USEFUL, told, least)]
 
 
-# What published parameters of PPMTF betray: the open problem of [ppmtf] section 6, measured.
+# What published parameters of PPMTF betray: the open problem of [ppmtf] section 5, measured.
 TRACES, PROFILES, EVERYTHING = "synthetic traces", "(B, C, D)", "(A, B, C, D)"
 
 
@@ -390,7 +390,7 @@ def compute_ppmtf_knowledge(source: FigureSource, *, iterations: int = ITERATION
 
 
 def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
-    """Ask whether maximum knowledge is the worst case, and what PPMTF betrays to partial knowledge.
+    """Check whether maximum knowledge is the worst case, and what PPMTF betrays to partial knowledge.
 
     [ppmtf] section 4.3 attacks with the training traces themselves, as a worst case. It takes that no
     method has more traces re-identified with partial knowledge, but for three standard errors; and of

@@ -56,7 +56,7 @@ def compute_ppmtf_figure_9(
     sizes: Sequence[int] = (100, 200, 400, 600, 800, 1000),
     iterations: int = ITERATIONS,
 ) -> Drawing:
-    """Measure times with α = 200, z = 16, 100 iterations, one trace a user."""
+    """Measure times with α = 200, z = 16, 100 iterations, one trace per user."""
     training, testing = load_people_flow(source)
     index = np.concatenate([training.user_index, testing.user_index + training.n_users])
     instants = np.concatenate([training.instants, testing.instants])
@@ -122,7 +122,7 @@ def check_ppmtf_9_claims(rows: Sequence[TimingRow]) -> list[ClaimResult]:
 def _check_growth(
     statement: str, points: Sequence[tuple[float, float]], times: int, least: float, most: float
 ) -> ClaimResult:
-    """Ask whether so many times the size takes from `least` to `most` times the seconds."""
+    """Check whether this many times the size takes from `least` to `most` times the seconds."""
     slope = fit_growth(points)
     factor = None if slope is None else float(times**slope)
     told = "not measured" if factor is None else f"{factor:.2f} times"
@@ -178,7 +178,7 @@ MEASURED, EXTRAPOLATED = "measured", "authors' program, extrapolated"
 def compute_ppmtf_figure_13(source: FigureSource, *, k: int = 10, iterations: int = ITERATIONS) -> Drawing:
     """Measure times of up to 8,000 training users, k = 10, η = 1, |U*| = 32,000.
 
-    T is training (100 iterations), S one trace a user, P the test with early stop; with the paper's sampled
+    T is training (100 iterations), S one trace per user, P the test with early stop; with the paper's sampled
     zeros, and with all of them.
     """
     training, _ = load_check_ins(source, FIGURE_13_SIZE)
@@ -244,7 +244,7 @@ def _measure_times(training: Traces, k: int, iterations: int, seed: int) -> dict
     return ours | {"SGD (T)": counted, "SGD (S)": walked}
 
 
-# Factors that both tensors share, and factors of their own, against [ppmtf] section 3.2.
+# Factors that both tensors share, and factors of their own, against [ppmtf] section 3.1.
 FACTORS_SHARED, FACTORS_APART = "shared", "apart"
 FACTOR_METRICS = ("tp_tv", "tm_emd_x", "tm_emd_y", "reidentification_rate", "membership_advantage")
 FACTOR_MOST_REIDENTIFIED = 0.03
@@ -302,9 +302,9 @@ def compute_ppmtf_factors(
 
 
 def check_ppmtf_factor_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
-    """Ask whether sharing the factors helps, and what factors apart betray.
+    """Check whether sharing the factors helps, and what factors apart betray.
 
-    [ppmtf] section 3.2: "the utility is improved by sharing A and B". It takes a mean over the seeds that
+    [ppmtf] section 3.1: "the utility is improved by sharing A and B". It takes a mean over the seeds that
     is lower with shared factors, at every α, in each metric of utility.
     """
     alphas = sorted({row["alpha"] for row in rows})
@@ -405,7 +405,7 @@ def compute_ppmtf_chains(source: FigureSource, *, iterations: int = 200, chains:
 
 
 def check_ppmtf_chain_claims(rows: Sequence[dict[str, Any]]) -> list[ClaimResult]:
-    """Ask whether chains that start apart agree, after the iterations of the paper or all there are.
+    """Check whether chains that start apart agree, after the iterations of the paper or all there are.
 
     [ppmtf] takes the state after 100 iterations and says nothing of other chains. It takes R̂ < 1.1 for nine
     in ten of what is watched: of the populations, and of the counts of single users.

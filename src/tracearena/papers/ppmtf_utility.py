@@ -508,7 +508,7 @@ def _tabulate_clusters(clusters: Sequence[UserCluster], places: Places, clock: C
 
 
 def check_ppmtf_12_claims(clusters: Sequence[UserCluster]) -> list[ClaimResult]:
-    """Ask whether synthetic people of a cluster are nearer to its people than everybody is.
+    """Check whether synthetic people of a cluster are nearer to its people than everybody is.
 
     [ppmtf] Figure 12: PPMTF "synthesizes traces preserving the behavior" of a cluster.
     """

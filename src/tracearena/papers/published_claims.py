@@ -28,14 +28,15 @@ from tracearena.files import replacing
 
 FOURSQUARE = "the Foursquare check-ins of six cities (WWW 2019)"
 """Data that several papers use and that is not published here."""
-HOLDS, HOLDS_NOT, UNTRIED, UNMEASURED = "holds", "holds not", "cannot be tried here", "not measured"
+HOLDS, HOLDS_NOT, SHOWN = "holds", "does not hold", "shown, not tested"
+UNTRIED, UNMEASURED = "cannot be tried here", "not measured"
 
 
 class CheckResult(NamedTuple):
-    """What a check saw: our number in words, and whether it is as the paper says."""
+    """Our number in words, and whether it is as the paper says; None if it is only shown."""
 
     words: str
-    holds: bool
+    holds: bool | None
 
 
 class ClaimCheck(Protocol):
@@ -58,7 +59,8 @@ class ClaimRow:
     command
         What tries it, as typed after ``tracearena`` in a folder of the published data; None if nothing can.
     checks
-        What is looked at in the command's output; the row holds if every check does.
+        What is looked at in the command's output. The row holds if every check that tests something does; if
+        none tests anything, it is only shown.
     published
         The paper's number, in words.
     missing
@@ -85,12 +87,16 @@ class ClaimRow:
             raise DataError(f"{self.item}: a row has a command with checks, or names the missing data")
 
     def verdict(self, run: CommandRun | None) -> str:
-        """Say whether it holds, given what the command printed."""
+        """Return whether it holds, given what the command printed."""
         if self.command is None:
             return UNTRIED
         if run is None:
             return UNMEASURED
-        return HOLDS if all(check.check_run(run).holds for check in self.checks) else HOLDS_NOT
+        found = [check.check_run(run).holds for check in self.checks]
+        tested = [holds for holds in found if holds is not None]
+        if not tested:
+            return SHOWN
+        return HOLDS if all(tested) else HOLDS_NOT
 
     def ours(self, run: CommandRun | None) -> str:
         """Return our numbers in words."""
@@ -155,7 +161,19 @@ class NumberGap:
         return self.one.of(run) - self.other.of(run)
 
 
-Number: TypeAlias = TableNumber | JsonNumber | NumberGap
+@dataclass(frozen=True)
+class NumberRatio:
+    """How many times larger one number of a run is than another."""
+
+    one: TableNumber | JsonNumber
+    other: TableNumber | JsonNumber
+
+    def of(self, run: CommandRun) -> float:
+        """Return the ratio."""
+        return self.one.of(run) / self.other.of(run)
+
+
+Number: TypeAlias = TableNumber | JsonNumber | NumberGap | NumberRatio
 
 
 def table_number(table: str, column: str, /, **where: str) -> TableNumber:
@@ -168,10 +186,15 @@ def table_number(table: str, column: str, /, **where: str) -> TableNumber:
 
 @dataclass(frozen=True)
 class StatementCheck:
-    """A finding that a figure states itself, by the beginning of its statement, or by the whole of it."""
+    """A finding that a figure states itself, by the beginning of its statement, or by the whole of it.
+
+    Its number is only shown, not tested, if the limit is ours and the paper has none, or if the statement
+    cannot fail.
+    """
 
     statement: str
     whole: bool = False
+    tested: bool = True
 
     def check_run(self, run: CommandRun) -> CheckResult:
         """Return what the figure says."""
@@ -182,8 +205,9 @@ class StatementCheck:
             and (not self.whole or one["statement"] == self.statement)
         ]
         if not found:
-            raise DataError(f"{run.command} states nothing that begins with {self.statement!r}")
-        return CheckResult("; ".join(one["measured"] for one in found), all(one["holds"] for one in found))
+            raise DataError(f"{run.command} has no statement that begins with {self.statement!r}")
+        words = "; ".join(one["measured"] for one in found)
+        return CheckResult(words, all(one["holds"] for one in found) if self.tested else None)
 
 
 @dataclass(frozen=True)
@@ -193,10 +217,10 @@ class PictureCheck:
     name: str
 
     def check_run(self, run: CommandRun) -> CheckResult:
-        """Return whether it was drawn."""
+        """Return what was drawn; that there is a file tests nothing."""
         pictures = [name for name in map(Path, run.result["files"]) if name.suffix in {".svg", ".png"}]
         mine = [picture.name for picture in pictures if picture.name.startswith(self.name)]
-        return CheckResult(", ".join(mine) or "nothing drawn", bool(mine))
+        return CheckResult(", ".join(mine) or "nothing drawn", None)
 
 
 @dataclass(frozen=True)
@@ -216,25 +240,27 @@ class NearCheck:
 
 @dataclass(frozen=True)
 class RangeCheck:
-    """A number that is neither too small nor too large; a limit may be another number of the run."""
+    """A number that is neither too small nor too large; a limit may be another number of the run.
+
+    Without a limit the number is only shown.
+    """
 
     label: str
     at: Number
-    least: float | Number = float("-inf")
-    most: float | Number = float("inf")
+    least: float | Number | None = None
+    most: float | Number | None = None
 
     def check_run(self, run: CommandRun) -> CheckResult:
-        """Compare; a limit that was measured is named beside the number."""
-        value, told = self.at.of(run), []
-        limits = [
-            limit if isinstance(limit, float | int) else limit.of(run) for limit in (self.least, self.most)
-        ]
-        if not isinstance(self.least, float | int):
-            told.append(f"at least {format_short(limits[0])}")
-        if not isinstance(self.most, float | int):
-            told.append(f"at most {format_short(limits[1])}")
-        words = f"{self.label} {format_short(value)}" + (f" (it takes {', '.join(told)})" if told else "")
-        return CheckResult(words, limits[0] <= value <= limits[1])
+        """Compare; a limit that was measured is named next to the number."""
+        value, words, holds = self.at.of(run), [], []
+        for name, limit, sign in (("at least", self.least, 1), ("at most", self.most, -1)):
+            if limit is not None:
+                bound = limit if isinstance(limit, float | int) else limit.of(run)
+                holds.append(sign * value >= sign * bound)
+                if bound is not limit:
+                    words.append(f"{name} {format_short(bound)}")
+        limits = f" (required: {', '.join(words)})" if words else ""
+        return CheckResult(f"{self.label} {format_short(value)}{limits}", all(holds) if holds else None)
 
 
 def format_short(value: float) -> str:
@@ -304,7 +330,7 @@ def file_name(command: str) -> str:
 
 
 def run_command(command: str, data: Path | None = None) -> CommandRun:
-    """Run a command in a folder of its own, with the published data beside it."""
+    """Run a command in a folder of its own, with the published data next to it."""
     from tracearena import __version__
 
     with tempfile.TemporaryDirectory() as name:

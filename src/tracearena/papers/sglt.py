@@ -110,7 +110,7 @@ def measure_similarities(found: FakesExperiment, seed: int) -> dict[str, NDArray
 
 
 def check_sglt_similarity_claims(values: Mapping[str, NDArray[np.float64]]) -> list[ClaimResult]:
-    """Ask whether people are alike in kind more than in place, and could be the seed of others' fakes.
+    """Check whether people are alike in kind more than in place, and could be the seed of others' fakes.
 
     As in the histograms of [sglt]. A pair of a fake and another person counts if the difference of the
     similarities is at most 0.1, the bound of the privacy test; it takes half of the pairs.
@@ -134,7 +134,7 @@ DivergenceRow = tuple[str, str, float, float]
 
 @paper_figure("sglt-tables", "what fake traces keep of visits and of people's time")
 def compute_sglt_tables(source: FigureSource) -> Drawing:
-    """Compute divergences of ten fake data sets beside the baselines."""
+    """Compute divergences of ten fake data sets next to the baselines."""
     found = run_fakes_experiment(source)
     rows = measure_divergences(found, source.seed) + build_aggregate_rows(found)
     passed = [("privacy tests", name, share, 0.0) for name, share in found.rates.to_dict().items()]
@@ -154,7 +154,7 @@ def compute_sglt_tables(source: FigureSource) -> Drawing:
 
     return Drawing(
         (("table", "row", "mean", "std"), rows + passed), draw, (8.5, 4.2),
-        title="Divergence of ten fake data sets from the real one, beside the baselines",
+        title="Divergence of ten fake data sets from the real one, next to the baselines",
         claims=check_sglt_table_claims(rows), head={"pad": 26}, suffix="png",
     )  # fmt: skip
 
@@ -250,10 +250,10 @@ def compute_sglt_quantiles(source: FigureSource) -> Drawing:
 
 
 def check_sglt_quantile_claims(real: NDArray[np.float64], fake: NDArray[np.float64]) -> list[ClaimResult]:
-    """Ask whether fakes are as alike as people: no percentile may differ by more than 0.1.
+    """Check whether fakes are as alike as people: no percentile may differ by more than 0.1.
 
     [sglt] calls the line straight. That of two sorted lists always rises, so its correlation
-    is given beside and decides nothing.
+    is given as well and decides nothing.
     """
     gap = float(np.abs(real - fake).max())
     straight = float(np.corrcoef(real, fake)[0, 1]) if np.ptp(real) and np.ptp(fake) else 0.0
@@ -547,7 +547,7 @@ def compute_sglt_classes(source: FigureSource) -> Drawing:
 
 
 def check_sglt_class_claims(places: Places, class_of: NDArray[np.int32]) -> list[ClaimResult]:
-    """Ask whether the places of a class are spread as widely as all places.
+    """Check whether the places of a class are spread as widely as all places.
 
     [sglt] has places of one class in different parts of the city. The spread about the middle
     of the class (root mean square, classes of one place left out) must be at least 0.7 of that of all

@@ -139,7 +139,7 @@ def number_families(names: Iterable[str]) -> dict[str, int]:
 def label_points(
     axes: Axes, points: Sequence[tuple[float, float]], labels: Sequence[str], *, size: float = 7.5
 ) -> None:
-    """Write a label beside each point, where it covers neither a point nor another label."""
+    """Write a label next to each point, where it covers neither a point nor another label."""
     figure: Any = axes.get_figure()
     renderer = figure.canvas.get_renderer()
     points_per_pixel = 72 / figure.dpi
@@ -177,11 +177,11 @@ def _find_free_place(
     return left, low, area
 
 
-# Privacy against re-identification × privacy against trace inference, one point a defence.
+# Privacy against re-identification × privacy against trace inference, one point per defence.
 
 
 class Scale(NamedTuple):
-    """What an axis shows of a row: in words, in short, and the number; None where there is none."""
+    """What an axis shows of a row: in words, in short, and the number; None if there is none."""
 
     title: str
     symbol: str
@@ -198,7 +198,7 @@ WHEREABOUTS = Scale(
     "s_T,min",
     lambda row: row.scores.s_T_min,
 )
-_ESTIMATE = "told who is who"
+_ESTIMATE = "knows the ID table"
 USEFULNESS = Scale("usefulness, s_U (1 = nothing was changed)", "s_U", lambda row: row.utility)
 
 
@@ -206,7 +206,7 @@ def draw_privacy_scatter(rows: Sequence[SweepRow], path: Path, *, threshold: flo
     """Write the picture: SVG, PNG or PDF, or an HTML page to move about in.
 
     Hollow points are defences whose utility is below the threshold. Where the rows have bands, a line marks
-    the ceiling, and a stroke joins each point to its estimate for an attacker who is told who is who.
+    the ceiling, and a stroke joins each point to its estimate for an attacker who knows all true identities.
     """
     check_suffix(path)
     if path.suffix == ".html":
@@ -320,7 +320,7 @@ def draw_interactive_scatter(
 def check_suffix(path: Path) -> None:
     """Refuse a file name from which no format follows."""
     if path.suffix not in (".svg", ".png", ".pdf", ".html"):
-        raise ParameterError(f"{path}: a picture ends in .svg, .png, .pdf or .html")
+        raise ParameterError(f"{path}: the name of a picture must end in .svg, .png, .pdf or .html")
 
 
 def draw_scatter_points(

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
 import pytest
+from scipy.stats import f, norm
 from tests.docs.pages import DOCS
 from typer.testing import CliRunner
 
 from tracearena.cli import build
 from tracearena.errors import DataError
-from tracearena.papers import list_figures, published_claims
+from tracearena.papers import claim_rows, list_figures, published_claims
 from tracearena.papers.claims_table import format_claims_page, iterate_claims, select_commands
 from tracearena.papers.published_claims import (
     HOLDS,
     HOLDS_NOT,
+    SHOWN,
     UNMEASURED,
     UNTRIED,
     ClaimRow,
@@ -24,6 +27,7 @@ from tracearena.papers.published_claims import (
     JsonNumber,
     NearCheck,
     NumberGap,
+    NumberRatio,
     PictureCheck,
     RangeCheck,
     StatementCheck,
@@ -87,19 +91,22 @@ def test_a_row_looks_at_what_a_command_printed() -> None:
     assert NearCheck("s_T", at, 0.6, 0.2).check_run(RUN) == ("s_T 0.5", True)
     assert not NearCheck("s_T", at, 0.8, 0.2).check_run(RUN).holds
     limit = table_number("contest-8.csv", "s_T", defence="PL(4,1)")
-    assert RangeCheck("s_T", at, most=limit).check_run(RUN) == ("s_T 0.5 (it takes at most 0.5)", True)
+    assert RangeCheck("s_T", at, most=limit).check_run(RUN) == ("s_T 0.5 (required: at most 0.5)", True)
     assert not RangeCheck("s_T", at, least=0.6).check_run(RUN).holds
     assert NumberGap(at, limit).of(RUN) == 0
+    assert NumberRatio(table_number("contest-8.csv", "s_T"), at).of(RUN) == 1
     assert StatementCheck("it").check_run(RUN) == ("R = 0.3", False)
-    with pytest.raises(DataError, match="states nothing"):
+    with pytest.raises(DataError, match="has no statement"):
         StatementCheck("it", whole=True).check_run(RUN)
-    assert PictureCheck("contest").check_run(RUN) == ("contest-8.svg", True)
+    assert PictureCheck("contest").check_run(RUN) == ("contest-8.svg", None)
+    assert RangeCheck("s_T", at).check_run(RUN) == ("s_T 0.5", None)
+    assert StatementCheck("it", tested=False).check_run(RUN) == ("R = 0.3", None)
     assert JsonNumber("deep.0.number").of(RUN) == JsonNumber("deep.number=4.number").of(RUN) == 4
 
 
 def test_what_is_not_there_is_named() -> None:
     for check, words in (
-        (StatementCheck("else"), "states nothing"),
+        (StatementCheck("else"), "has no statement"),
         (NearCheck("s", table_number("contest-8.csv", "s_T", defence="RR(1)"), 0, 0), "in a row with"),
         (NearCheck("s", table_number("other.csv", "s_T"), 0, 0), "wrote no other.csv"),
     ):
@@ -114,7 +121,33 @@ def test_a_row_has_a_command_or_says_what_is_missing() -> None:
     row = ClaimRow("Figure 8", "something", "figure contest-8", (StatementCheck("it"),))
     assert (row.verdict(RUN), row.verdict(None), row.ours(RUN)) == (HOLDS_NOT, UNMEASURED, "R = 0.3")
     assert ClaimRow("Figure 8", "else", missing="data").verdict(None) == UNTRIED
-    assert ClaimRow("Figure 8", "else", "figure contest-8", (PictureCheck("contest"),)).verdict(RUN) == HOLDS
+
+
+def test_a_row_without_a_test_is_only_shown() -> None:
+    shown, at = PictureCheck("contest"), table_number("contest-8.csv", "s_T", defence="No")
+    for checks, verdict in (
+        ((shown,), SHOWN),
+        ((shown, RangeCheck("s_T", at)), SHOWN),
+        ((shown, RangeCheck("s_T", at, least=0.5)), HOLDS),
+        ((shown, RangeCheck("s_T", at, least=0.51)), HOLDS_NOT),
+    ):
+        row = ClaimRow("Figure 8", "something", "figure contest-8", checks)
+        assert (row.verdict(RUN), row.verdict(None)) == (verdict, UNMEASURED)
+
+
+def test_limits_of_standard_deviations_are_quantiles_of_f() -> None:
+    most = float(f.ppf(1 - 0.05 / 4 / 2, 16, 16)) ** 0.5
+    assert (round(1 / most, 3), round(most, 3)) == (claim_rows._FEWEST_TIMES, claim_rows._MOST_TIMES)
+
+
+@pytest.mark.parametrize(("published", "releases", "least"), [(0.895, 18, 0.735), (0.937, 18, 0.836)])
+def test_limits_of_correlations_are_ends_of_their_intervals(
+    published: float, releases: int, least: float
+) -> None:
+    assert round(math.tanh(math.atanh(published) - norm.ppf(0.975) / math.sqrt(releases - 3)), 3) == least
+    checks = [check for row in claim_rows.CONTEST_CLAIMS for check in row.checks]
+    limits = [check.least for check in checks if isinstance(check, RangeCheck) and check.label == "R"]
+    assert least in limits
 
 
 @pytest.mark.slow
@@ -143,5 +176,5 @@ def test_the_command_prints_the_rows_of_a_paper() -> None:
     result = CliRunner().invoke(build(["findings"]), ["findings", "--paper", "geo", "--json"])
     found = json.loads(result.stdout)["findings"]
     assert {row["paper"] for row in found} == {"geo"}
-    assert {row["verdict"] for row in found} <= {HOLDS, HOLDS_NOT, UNTRIED}
+    assert {row["verdict"] for row in found} <= {HOLDS, HOLDS_NOT, SHOWN, UNTRIED}
     assert all(row["command"] or row["missing"] for row in found)
