@@ -23,9 +23,9 @@ NO_DATA = "published data is not at hand"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the table of digests and the record of commands be made anew on purpose."""
-    parser.addoption("--digests-anew", action="store_true", help="write tests/digests/digests.json")
-    parser.addoption("--record-anew", action="store_true", help="write tests/recorded/record")
+    """Add the options that write the table of digests and the record of commands again."""
+    parser.addoption("--update-digests", action="store_true", help="write tests/digests/digests.json")
+    parser.addoption("--record", action="store_true", help="write tests/recorded/record")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 
 import tracearena as ta
 
@@ -88,12 +88,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "audit --quick": ("audit", "reference.csv", *PLACES, "--out", "audit", *SEED, "--quick"),
 }
 MOST = {
-    "obfuscate PL(4,1)": Entered(42, 236),
-    "obfuscate GeoInd(100m)": Entered(42, 270),
-    "attack VisitProb-R": Entered(47, 269),
-    "attack Bayes-R": Entered(55, 373),
-    "synthesize PPMTF(4,200)": Entered(47, 335),
-    "audit --quick": Entered(87, 700),
+    "obfuscate PL(4,1)": Entered(42, 239),
+    "obfuscate GeoInd(100m)": Entered(42, 274),
+    "attack VisitProb-R": Entered(47, 272),
+    "attack Bayes-R": Entered(55, 374),
+    "synthesize PPMTF(4,200)": Entered(48, 342),
+    "audit --quick": Entered(87, 698),
 }
 
 WALK = """

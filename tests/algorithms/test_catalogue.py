@@ -106,7 +106,7 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(catalogue, "entry_points", lambda group: [Point])
     catalogue.entries.cache_clear()
     try:
-        with pytest.warns(UserWarning, match="Broken is left out"):
+        with pytest.warns(UserWarning, match="Broken is ignored"):
             assert "Broken" not in catalogue.entries()
     finally:
         catalogue.entries.cache_clear()
@@ -124,16 +124,20 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyP
             "obfuscator",
             "places No, MRLH, RR, PL, Cheat, ClusterAveraging, KAnonymous, Decoy, Impostor, Fakes, SwapTimes",
         ),
-        ("Zzz", "gps-obfuscator", "defences of GPS traces GeoInd, Thin, Snap, Zones, TrimEnds"),
+        ("Zzz", "gps-obfuscator", "defences for GPS traces GeoInd, Thin, Snap, Zones, TrimEnds"),
         (
             "VisitProb-R",
             "obfuscator",
-            "an attack that says who is who; a defence of traces at places is wanted",
+            "a re-identification attack; a defence for events at places is expected here",
         ),
-        ("GeoInd(100m)", "obfuscator", "GeoInd is a defence of GPS traces; a defence of traces at places is"),
-        ("Thin(1d)", None, "interval = 1d: its units are s, min, h"),
-        ("Thin(5m)", None, "interval is measured in s, not in m: its units are s, min, h"),
-        ("Snap(3 miles)", None, "side = 3 miles: its units are m, km"),
+        (
+            "GeoInd(100m)",
+            "obfuscator",
+            "GeoInd is a defence for GPS traces; a defence for events at places is",
+        ),
+        ("Thin(1d)", None, "interval = 1d: unknown unit; use one of s, min, h"),
+        ("Thin(5m)", None, "interval is measured in s, not in m: use one of s, min, h"),
+        ("Snap(3 miles)", None, "side = 3 miles: unknown unit; use one of m, km"),
         ("MRLH(1,1)", None, "needs deletion"),
         ("MRLH(1,1,2)", None, "at most 1"),
         ("MRLH(1,1,0.5,true)", None, "at most 3 parameters (mu_x, mu_y, deletion)"),
@@ -143,18 +147,18 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyP
         ("RR(1" + 5000 * "0" + ")", None, "epsilon"),
         ("PL(1e-320,1e4)", None, "l / r"),
         ("MRLH(1,1,0.5,mu_x=2)", None, "given twice"),
-        ("MRLH(mu_x=1,1,0.5)", None, "come first"),
+        ("MRLH(mu_x=1,1,0.5)", None, "before those with a name"),
         ("RR(eps=1)", None, "no parameter 'eps'"),
         ("RR(,)", None, "empty"),
         ("RR(nan)", None, "epsilon"),
         ("RR(-1)", None, "epsilon"),
         ("PL(0,1)", None, "greater than 0"),
         ("Cheat(1.1)", None, "share"),
-        ("(1)", None, "is not a name"),
-        ("RR(1", None, "is not a name"),
+        ("(1)", None, "is not the name of an algorithm"),
+        ("RR(1", None, "is not the name of an algorithm"),
         ("no_such_module:Thing", None, "cannot import"),
         ("math:pi", None, "is not an algorithm"),
-        ("tracearena.algorithms:Obfuscator", None, "lacks transform"),
+        ("tracearena.algorithms:Obfuscator", None, "has no transform"),
     ],
 )
 def test_what_cannot_be_made_is_explained(spec: str, kind: Any, told: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 
 import tracearena as ta
 from tracearena.algorithms import catalogue, describe, overview
@@ -63,7 +63,7 @@ class Silent(Blur):
         ("reidentification", "Random-R", "Link-R", 9),
         ("trace-inference", "Random-T", "Habits-T", 8),
         ("GPS-attacks", "Interpolate", "Interpolate+Smooth", 3),
-        ("synthesizers", "PPMTF", "Training", 5),
+        ("synthesizers", "PPMTF", "Training", 6),
         ("obfuscator", "No", "Resample", 16),
     ],
 )
@@ -119,7 +119,7 @@ def test_one_algorithm_is_explained_to_people() -> None:
         "PL(l, r in km)",
         "    Move each event by planar Laplace noise: l-privacy within r km",
         "",
-        "    a defence of traces at places: tracearena obfuscate 'PL(4,1)' IN OUT",
+        "    a defence for events at places: tracearena obfuscate 'PL(4,1)' IN OUT",
     ]
     assert "[window in s]" in tracearena("algorithms", "GeoInd(100m)").out
 
@@ -133,7 +133,7 @@ def test_a_class_from_elsewhere_says_what_its_docstring_says(
         "own_listed:Blur(width in m, often=2)",
         "    Blur every point",
         "",
-        "    a defence of GPS traces: tracearena obfuscate 'own_listed:Blur(width,often)' IN OUT",
+        "    a defence for GPS traces: tracearena obfuscate 'own_listed:Blur(width,often)' IN OUT",
         "",
         "    width in m    How far, above 0. A second paragraph",
         "    often=2       How often",

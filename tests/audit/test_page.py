@@ -14,7 +14,17 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from tracearena.audit import Audit, Settings, assess, assess_in_stages, audit_page, charts, page, write_audit
+from tracearena.audit import (
+    Audit,
+    AuditInput,
+    Settings,
+    assess,
+    assess_in_stages,
+    audit_page,
+    charts,
+    page,
+    write_audit,
+)
 from tracearena.audit.texts import QUESTIONS
 from tracearena.cities import simulate
 from tracearena.obfuscation import PlanarLaplace
@@ -124,11 +134,11 @@ def test_the_tables_hold_every_share(folder: Path, audit: Audit) -> None:
 
 
 def test_a_stopped_audit_shows_what_was_finished(people: Traces) -> None:
-    work = assess_in_stages(people, settings=Settings(draws=2), seed=1)
+    work = assess_in_stages(AuditInput(people), Settings(draws=2), seed=1)
     next(work)
     halfway = next(work)
     page = audit_page(halfway).html()
-    assert "stopped before its end" in page
+    assert "was interrupted" in page
     assert "1. Singling out" in page
     assert "2. Linkability</h2>" not in page
     assert halfway.verdict == "red"
@@ -169,7 +179,7 @@ def test_gps_points_become_events_with_a_reason() -> None:
 def test_quick_says_so_and_tries_fewer(people: Traces) -> None:
     audit = assess(people, seed=1, quick=True)
     assert audit.settings.people == 200
-    assert "A quick audit" in audit_page(audit).html()
+    assert "This is a quick audit" in audit_page(audit).html()
 
 
 @pytest.mark.slow
@@ -214,7 +224,7 @@ def test_a_week_is_the_first_of_the_person_and_may_be_empty(people_at: Callable[
     nothing = ObfuscatedTraces.like(late, np.where(late.user_index == 0, -1, late.place_index))
     empty = assess(late, nothing, seed=1, draws=2, show_people=True)
     assert () in [week.events for week in empty.weeks]
-    assert "0 places in her first week" in audit_page(empty).html()
+    assert "0 places in the first week" in audit_page(empty).html()
 
 
 @pytest.mark.parametrize("module", [page, charts])

@@ -74,7 +74,7 @@ def test_the_file_itself_has_no_zones(audit: Audit) -> None:
 
 
 def test_a_mechanism_needs_a_release(people: GpsTraces) -> None:
-    with pytest.raises(ParameterError, match="there is none"):
+    with pytest.raises(ParameterError, match="needs released traces"):
         assess(people, mechanism="Zones(500m)", seed=1)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tracearena.algorithms import Synthesizer, catalogue
-from tracearena.audit import Proportion, Protection, Settings, protect
+from tracearena.audit import AuditInput, Proportion, Protection, Settings, protect
 from tracearena.audit.data import AuditData
 from tracearena.audit.page import describe_changes, describe_outcome, draw_protection
 from tracearena.audit.protection import (
@@ -110,10 +110,10 @@ def test_at_least_is_drawn_apart_and_without_an_interval() -> None:
     other = DefenceTrial("whole", kept=0.4, risk=share, attack="Link-R")
     figure, (_, rows) = draw_protection(tried(one, other))
     parts = {part["name"]: part for part in figure["data"]}
-    quick = parts["at least this many are found"]
+    quick = parts["lower bound"]
     assert quick["customdata"] == ["quick"]
     assert (quick["error_y"]["array"], quick["error_y"]["arrayminus"]) == ([0.0], [0.0])
-    assert parts["a limit is not kept"]["customdata"] == ["whole"]
+    assert parts["above a limit"]["customdata"] == ["whole"]
     assert [row[3] for row in rows] == ["at least 0.4000", 0.4]
 
 
@@ -141,19 +141,19 @@ def test_where_nothing_holds_the_least_risk_is_named_and_by_what() -> None:
     weak = DefenceTrial("weak", kept=0.9, risk=high)
     said = describe_outcome(tried(weak, strong, quick))
     assert said == (
-        "No release was written: none of 3 defences keeps the limits. The least risk reached is "
-        "10.0% (5.0% to 20.0%) found again, by strong, which is not proven to keep the limit of singling out."
+        "No release was written, because none of 3 defences keeps the limits. strong has the lowest risk: "
+        "10.0% (5.0% to 20.0%) found again, without proof that it keeps the limit of singling out."
     )
-    assert "at least 8.0% found again, by quick" in describe_outcome(tried(quick))
-    assert describe_outcome(tried()) == "No release was written: none of 0 defences keeps the limits."
+    assert "quick has the lowest risk: at least 8.0% found again" in describe_outcome(tried(quick))
+    assert describe_outcome(tried()) == "No release was written, because none of 0 defences keeps the limits."
 
 
 def test_it_says_so_when_nothing_holds(people: Traces) -> None:
     found = protect(people, target=0.01, defences=["No"], seed=1, draws=2)
     assert (found.chosen, found.proof, found.proofs) == (None, None, {})
     assert "none of 1 defences keeps the limits" in describe_outcome(found)
-    assert "The least risk reached is at least " in describe_outcome(found)
-    assert "30 people in the test half cannot prove a risk below 11.6%" in describe_outcome(found)
+    assert "has the lowest risk: at least " in describe_outcome(found)
+    assert "With 30 people in the test half, a risk below 11.6% cannot be proven" in describe_outcome(found)
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_a_limit_of_singling_out_is_a_limit(people: Traces) -> None:
         people, target=1.0, defences=["RR(0.1)"], singling_out=0.0, inference=1.0, seed=1, draws=2
     )
     assert found.chosen is None
-    assert "by RR(0.1), which is not proven to keep the limit of singling out." in describe_outcome(found)
+    assert "without proof that it keeps the limit of singling out." in describe_outcome(found)
 
 
 @pytest.mark.slow
@@ -173,13 +173,12 @@ def test_a_release_that_fails_its_proof_is_not_chosen(people: Traces) -> None:
         true = people.take_users(np.searchsorted(people.user_ids, who.user_ids))
         return true.with_user_ids(who.pseudonyms), None
 
-    *_, found = protect_in_stages(
-        people, target=TARGET, settings=Settings(draws=2), defences=["RR(0.1)"], seed=1, publish=publish
-    )
+    settings = Settings(draws=2, found_again=TARGET)
+    *_, found = protect_in_stages(AuditInput(people), settings, defences=["RR(0.1)"], seed=1, publish=publish)
     assert found.trials[0].holds
     assert found.chosen is None
     assert found.proofs["RR(0.1)"].verdict == "red"
-    assert "The least risk reached is 100% " in describe_outcome(found)
+    assert "has the lowest risk: 100% " in describe_outcome(found)
 
 
 @pytest.mark.slow
@@ -197,7 +196,7 @@ def test_venues_with_numbers_are_not_taken_for_cells(check_ins: Traces) -> None:
     assert trial.kept is not None
     assert trial.kept_of_file < trial.kept
     cells, times = describe_changes(found)
-    assert "at cells of 500 m, not at the file's own places" in cells
+    assert "at cells of 500 m instead of the places of the file" in cells
     assert "changes times" in times
 
 

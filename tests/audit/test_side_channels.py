@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 
 from tracearena.audit import Audit, assess, audit_page
 from tracearena.audit.linkability import describe_channels
@@ -97,12 +97,12 @@ def sentences(audit: Audit) -> list[str]:
     said = describe_channels(audit.after.linkability, is_gps=audit.file.kind == "GPS points")
     page = html.unescape(audit_page(audit).html())
     assert all(sentence in page for sentence in said)
-    assert ("Neither times nor details of the file tell people apart." in page) == (not said)
+    assert ("Neither times nor details of the file distinguish people." in page) == (not said)
     return said
 
 
 def told_by(what: str) -> str:
-    return f"People can be told apart by {what} alone: "
+    return f"With only {what}, "
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_without_a_channel_none_is_named() -> None:
 def test_pseudonyms_in_the_order_of_users_are_named() -> None:
     points = points_of()
     said = sentences(audited(points, *under_pseudonyms(moved(points), in_order=True)))
-    assert f"{told_by('the order of pseudonyms')}100.0% are found." in said
+    assert f"{told_by('the order of pseudonyms')}100.0% of people are found." in said
 
 
 @pytest.mark.slow
@@ -141,7 +141,7 @@ def test_trajectory_numbers_in_the_order_of_users_are_named() -> None:
     number = np.searchsorted(points.user_ids, who.user_ids)
     for numbers in (500 + number, 500 - number):
         said = sentences(audited(points, with_numbers(made, numbers), who))
-        assert f"{told_by('the numbers of trajectories')}100.0% are found." in said
+        assert f"{told_by('the numbers of trajectories')}100.0% of people are found." in said
 
 
 def checkin_rows(*, own_second: bool = False) -> pl.DataFrame:
@@ -202,7 +202,7 @@ def test_rows_in_the_order_of_the_original_are_named(tmp_path: Path, order: str)
     done = tracearena("audit", "in.csv", "--released", "out.csv", *words, folder=tmp_path)
     assert done.status == 0, done.err
     page = html.unescape((tmp_path / "audit" / "audit.html").read_text())
-    said = f"{told_by('the order of rows')}100.0% are found."
+    said = f"{told_by('the order of rows')}100.0% of people are found."
     assert (said in page) == (order == "sorted as the original")
     attacks = {one["attack"]: one for one in done.json["after"]["linkability"]["attacks"]}
     if order == "sorted as the original":
@@ -210,7 +210,7 @@ def test_rows_in_the_order_of_the_original_are_named(tmp_path: Path, order: str)
         assert done.json["verdict"] == "red"
     else:
         assert "the order of rows" not in attacks
-        assert "Neither times nor details of the file tell people apart." in page
+        assert "Neither times nor details of the file distinguish people." in page
 
 
 @pytest.mark.slow
@@ -240,7 +240,7 @@ def test_a_column_that_survived_is_named(tmp_path: Path, kind: str, column: str)
     assert done.status == 0, done.err
     page = html.unescape((tmp_path / "audit" / "audit.html").read_text())
     found = {"device": "100.0%", "born": "25.0%"}.get(column)
-    assert (f"{told_by(f'the column {column!r}')}{found} are found." in page) == (found is not None)
+    assert (f"{told_by(f'the column {column!r}')}{found} of people are found." in page) == (found is not None)
     for side in ("before", "after"):
         names = {one["attack"] for one in done.json[side]["linkability"]["attacks"]}
         assert (f"the column {column!r}" in names) == (found is not None)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.border.command_line import Done, tracearena
+from tests.command_line import Done, tracearena
 
 from tracearena.io import pwscup
 from tracearena.traces import Traces

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.border.command_line import Done, tracearena
+from tests.command_line import Done, tracearena
 
 from tracearena.cities import simulate
 from tracearena.io import write
@@ -67,7 +67,7 @@ def test_without_the_mechanism_a_release_is_not_proven(tmp_path: Path) -> None:
     assert by_others["lights"][1]["at_least"]
     assert not any(by_others["lights"][one]["at_least"] for one in (0, 2))
     page = html.unescape((tmp_path / "untold" / "audit.html").read_text())
-    said = "Attackers who know what made the release were not tried and may find more"
+    said = "Attackers who know the defence were not tried and may find more"
     assert said in page
     assert f"at least {by_others['lights'][1]['share']['value']:.1%}</p>" in page
     assert said not in html.unescape((tmp_path / "told" / "audit.html").read_text())
@@ -128,8 +128,8 @@ def test_a_stopped_audit_leaves_a_page_marked_incomplete(
     monkeypatch.setattr(audit, "link", stop)
     done = run("audit", team / "org.csv", "--places", team / "places.csv", "--out", team / "a", "--draws", 2)
     assert done.status != 0
-    assert "holds what was finished" in done.err
-    assert "stopped before its end" in (team / "a" / "audit.html").read_text()
+    assert "has the results so far" in done.err
+    assert "was interrupted" in (team / "a" / "audit.html").read_text()
     assert not json.loads((team / "a" / "audit.json").read_text())["complete"]
 
 

@@ -128,6 +128,6 @@ def test_an_attack_that_gives_workers_nothing_to_do_starts_none(run, team: Path)
     given = ("--reference", team / "ref.csv", "--anonymized", team / "pub.csv", *places, "--cluster")
     done = run("attack", "Random-R", team / "guess.csv", *given, "local:2")
     assert done.status == 0, done.err
-    assert "Random-R gives workers nothing to do: it ran here" in done.err
+    assert "Random-R has no work for a cluster: it ran on this machine" in done.err
     assert "dashboard" not in done.err
     assert run("attack", "Random-R", team / "other.csv", *given, "local:none").status == 2

@@ -162,10 +162,10 @@ def test_release_says_what_came_of_every_team(run: Run, tmp_path: Path) -> None:
     done = run("contest", "release", folder)
     assert done.status == 0, done.err
     assert "team 003, data set 1: utility 0." in done.err
-    assert "team 005, data set 1: nothing handed in that counts" in done.err
+    assert "team 005, data set 1: no valid submission" in done.err
     assert "does not count: submissions/anotraces_team004_data01_IDP.csv: row 1 (line 2)" in done.err
     assert "released now     2" in done.out
-    assert "received.csv is not there: no file is held against the schedule" in done.err
+    assert "received.csv is missing: files are not compared with the schedule" in done.err
     told = run("contest", "release", folder, "--json").json
     assert told["released"] == []
     assert set(told["commitments"]) == {f"ptable_team{n}_data01_IDP.csv" for n in ("000", "001", "002")}
@@ -175,13 +175,13 @@ def test_release_says_what_came_of_every_team(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["board"], "name the contest's folder, or all three"),
-        (["board", "nowhere"], "there is no such folder"),
-        (["board", ".", "--utility", "x.csv"], "not of both"),
-        (["board", "--utility", "x.csv"], "name the contest's folder, or all three"),
+        (["board"], "name the folder of the contest, or all three"),
+        (["board", "nowhere"], "this folder does not exist"),
+        (["board", ".", "--utility", "x.csv"], "name one of them"),
+        (["board", "--utility", "x.csv"], "name the folder of the contest, or all three"),
         (["board", "."], "holds no orgtraces"),
         (["judge", "."], "holds no orgtraces"),
-        (["release", "nowhere"], "there is no such folder"),
+        (["release", "nowhere"], "this folder does not exist"),
         (["board", ".", "--rules", "no.toml"], "no.toml"),
     ],
 )

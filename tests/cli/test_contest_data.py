@@ -53,14 +53,14 @@ def test_the_contests_file_says_how_much_data_there_is(run, team: Path) -> None:
     )  # fmt: skip
     done = run(*common, "--users", 7, *QUICK)
     assert done.status == 2
-    assert f"--users says 7, and {rules} 6: they must agree" in done.err
+    assert f"--users is 7, but {rules} says 6: they must agree" in done.err
     assert not (team / "contest").exists()
     done = run(*common, "--users", 6, *QUICK, "--json")
     assert done.status == 0, done.err
     assert (done.json["teams"], done.json["users"], done.json["days"]) == (1, 6, 2)
     assert [path.name for path in (team / "contest" / "teams").iterdir()] == ["team001"]
     rules.write_text("[rules]\nreference_days = 1\noriginal_days = 4\n")
-    assert "data is made in halves" in run(*common[:3], team / "other", *common[4:], *QUICK).err
+    assert "they must be equal" in run(*common[:3], team / "other", *common[4:], *QUICK).err
     rules.write_text("[rules]\nuser = 1\n")
     done = run(*common[:3], team / "other", *common[4:], *QUICK)
     assert done.status == 2
@@ -119,7 +119,7 @@ def test_the_walk_of_earlier_versions_has_a_name(run, team: Path) -> None:
 @pytest.mark.slow
 def test_what_the_walk_invents_is_said(run, team: Path) -> None:
     done = made(run, team, "new")
-    assert "06:00 to 08:00 is invented" in done.err
+    assert "06:00 to 08:00 is made up" in done.err
     walk = json.loads((team / "new" / "judge" / "manifest.json").read_text())["model"]["walk"]
     assert (walk["step_s"], walk["invented"]) == (300, "06:00 to 08:00")
     assert 0 < walk["pace"] <= 1
@@ -154,7 +154,7 @@ def test_users_with_few_events_are_not_learned_from(run, team: Path) -> None:
     assert done.status == 0, done.err
     assert f"1 of {len(users)} users have fewer than 10 events" in done.err
     assert done.json["training_users"] == len(users) - 1
-    assert "no user has so many" in made(run, team, "no", "--min-events", 100_000, status=2).err
+    assert "no user has this many" in made(run, team, "no", "--min-events", 100_000, status=2).err
 
 
 @pytest.mark.slow
@@ -174,7 +174,7 @@ def test_sensitive_regions_come_from_a_file_of_pois(run, team: Path) -> None:
     ).tolist() == [3]
     assert "--sensitive" in made(run, team, "none", *options, status=2).err
     unknown = made(run, team, "none", *options, "--sensitive", "category=clinic", status=2)
-    assert "'clinic'; there are" in unknown.err
+    assert "'clinic'; the categories are" in unknown.err
     assert "no categories" in made(run, team, "none", "--sensitive", "category=clinic", status=2).err
 
 

@@ -87,15 +87,15 @@ def test_a_stopped_test_goes_on_with_the_same_bytes(run, made: Path, stopping, e
     stopped = run(*asked, "--k", 3, "--seed", 1)
     assert stopped.status == 130
     assert f"16 verifiers are finished in {made / 'k.csv.unfinished'}" in stopped.err
-    assert "the same command with --resume goes on" in stopped.err
+    assert "run the same command with --resume" in stopped.err
     assert not (made / "k.csv").exists()
     again = run(*asked, "--k", 3, "--seed", 1)
     assert again.status == 2
-    assert "k.csv.unfinished: is what a stopped run has finished; --resume goes on with it" in again.err
+    assert "k.csv.unfinished: belongs to an interrupted run; resume it with --resume" in again.err
     for changed in (["--k", 4, "--seed", 1], ["--k", 3, "--seed", 2], ["--k", 3, "--seed", 1, "--eta", 2]):
         other = run(*asked, *changed, "--resume")
         assert other.status == 2
-        assert "k.csv.unfinished: is of another run: other files, options or seed" in other.err
+        assert "k.csv.unfinished: belongs to a run with other files, options, seed" in other.err
     stopping(1)
     assert run(*asked, "--k", 3, "--seed", 1, "--resume").status == 130
     stopping(None)
@@ -113,11 +113,11 @@ def test_there_must_be_something_to_go_on_with(run, made: Path) -> None:
     assert "--resume needs --k-prime FILE" in alone.err
     nothing = run(*asked, "--k-prime", made / "k.csv")
     assert nothing.status == 2
-    assert f"there is no stopped run to go on with ({made / 'k.csv.unfinished'})" in nothing.err
+    assert f"there is no interrupted run to resume ({made / 'k.csv.unfinished'})" in nothing.err
     (made / "k.csv.unfinished").write_text("[1, 2")
     broken = run(*asked, "--k-prime", made / "k.csv", "--seed", 1)
     assert broken.status == 2
-    assert "is of another run" in broken.err
+    assert "belongs to a run with other" in broken.err
 
 
 def test_only_deniable_traces_are_released(run, made: Path) -> None:
@@ -170,5 +170,5 @@ def test_points_are_refused_without_advice_that_does_not_apply(
     monkeypatch.setattr(PPMTF, "load", lambda path: of_venues)
     done = run("deniability", "--model", tmp_path / "m.npz", "--synthetic", tmp_path / "points.csv")
     assert done.status == 2
-    assert "holds GPS points" in done.err
+    assert "has GPS points" in done.err
     assert "--grid" not in done.err

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 from typer.testing import CliRunner
 
 from tracearena.cli import build, main
@@ -75,7 +75,7 @@ def test_the_page_stands_alone_and_says_what_was_dropped(
     found = described(tmp_path / "t.csv", "--html", tmp_path / "page.html")
     assert found["dropped"] == {"bad latitude": 1}
     page = (tmp_path / "page.html").read_text()
-    for words in ("Where people are", "When people are seen", "bad latitude", "row 401, lat"):
+    for words in ("Where people are", "Times", "bad latitude", "row 401, lat"):
         assert words in page
     assert '<meta name="viewport"' in page
     assert "prefers-color-scheme: dark" in page
@@ -84,7 +84,7 @@ def test_the_page_stands_alone_and_says_what_was_dropped(
 def test_a_page_of_one_event_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("user,time,lat,lng\n1,2012-04-03 10:00,40,-74\n")
     html = build_description_page(*read(tmp_path / "t.csv", "table")).html()
-    assert "Every user has as many events as any other: 1." in html
+    assert "All users have the same number of events: 1." in html
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,10 @@ def test_convert_goes_between_gps_files_and_to_events(tree: Path, tmp_path: Path
         ("attack", "VisitProb-R", "out.csv", "--anonymized", "TREE"),
         ("applications", "hotspots", "--original", "TREE", "--released", "TREE", "--box", "1,2,3"),
         ("applications", "hotspots", "--original", "TREE", "--released", "TREE", "--expected-noise", "far"),
+        (
+            *("applications", "uniqueness", "--original", "TREE", "--released", "TREE"),
+            *("--mechanism", "GeoInd(100m)", "--expected-noise", "100m"),
+        ),
         ("applications", "homes", "--original", "TREE", "--released", "TREE", "--local-time", "Mars/Olympus"),
         ("applications", "zones", "--original", "TREE", "--released", "TREE", "--mechanism", "Thin(60s)"),
         ("convert", "TREE", "out.xyz", "--to", "carrier-pigeon"),

@@ -1,12 +1,16 @@
-"""The table of contents."""
+"""The help: what it lists, what it loads, and its examples."""
 
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import typer
 
 from tracearena import __version__
-from tracearena.cli import COMMANDS
+from tracearena.cli import COMMANDS, build
 
 HEAVY = ("numpy", "numba", "scipy", "sklearn", "plotly", "matplotlib", "polars", "torch", "pyproj")
 
@@ -14,10 +18,52 @@ HEAVY = ("numpy", "numba", "scipy", "sklearn", "plotly", "matplotlib", "polars",
 def test_help_lists_every_command(run) -> None:  # type: ignore[no-untyped-def]
     out = run("--help").out
     for command in COMMANDS:
-        assert f" {command.replace('_', '-')} " in out
+        assert f" {command} " in out
 
 
-def test_the_version_is_told(run) -> None:  # type: ignore[no-untyped-def]
+def walk(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield a command and all commands below it, each with the words that call it."""
+    yield words, command
+    for name, one in getattr(command, "commands", {}).items():
+        yield from walk(one, (*words, name))
+
+
+ROOT: Any = typer.main.get_command(build())
+EVERY_COMMAND = dict(walk(ROOT))
+GROUPS = [words for words, command in EVERY_COMMAND.items() if hasattr(command, "commands")]
+
+
+@pytest.mark.parametrize("words", GROUPS, ids=" ".join)
+def test_a_group_shows_the_whole_first_sentence_of_every_command(run, monkeypatch, words) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run(*words, "--help").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    shown = " ".join(" ".join(lines).split())
+    for name, command in EVERY_COMMAND[words].commands.items():
+        assert f" {name} {command.help.splitlines()[0]} " in shown
+    assert len(EVERY_COMMAND) > 60
+
+
+@pytest.mark.parametrize("words", EVERY_COMMAND, ids=" ".join)
+def test_every_help_ends_with_an_example_that_its_command_accepts(run, monkeypatch, words) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setenv("COLUMNS", "80")
+    out = run(*words, "--help").out
+    assert max(map(len, out.splitlines())) <= 80
+    _, found, example = out.rpartition("\nExample:\n")
+    assert found
+    program, *typed = shlex.split(example.replace("\\\n", " "))
+    assert program == "tracearena"
+    assert tuple(typed[: len(words)]) == words
+    command, context = ROOT, None
+    while hasattr(command, "commands"):
+        command = command.commands[typed.pop(0)]
+    assert "--help" not in typed
+    # Parsing checks names, types and number of all arguments and options; it runs nothing.
+    context = command.make_context("example", typed)
+    assert context.params
+
+
+def test_the_version_is_printed(run) -> None:  # type: ignore[no-untyped-def]
     assert run("--version").out.strip() == __version__
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.border.command_line import Done, tracearena
+from tests.command_line import Done, tracearena
 
 from tracearena.audit import Settings
 from tracearena.cities import simulate
@@ -165,7 +165,7 @@ def test_the_page_says_where_the_file_was_cut_and_what_was_changed(kept: tuple[P
     folder, _ = kept
     page = text_of(folder)
     assert re.search(r"cut in two by time \(at \d{4}-\d\d-\d\d\)", page)
-    assert f"{HIDES} changes times: what is released is not when people were there." in page
+    assert f"{HIDES} changes times: released times are not the true ones." in page
 
 
 @pytest.mark.slow
@@ -174,8 +174,8 @@ def test_where_nothing_holds_status_3_leaves_the_page_alone(failed: tuple[Path, 
     assert (in_words.status, as_json.status) == (3, 3), in_words.err
     assert {path.name for path in folder.iterdir()} == {"in.csv", "audit", "first"}
     said = as_json.json["verdict"]
-    assert "none of 1 defences keeps the limits. The least risk reached is at least " in said
-    assert ", by No" in said
+    assert "none of 1 defences keeps the limits. " in said
+    assert "No has the lowest risk: at least " in said
     assert (as_json.json["file"], as_json.json["command"], as_json.json["defence"]) == (None, None, None)
     assert headline(folder) == said
     assert 'class="verdict red"' in text_of(folder)
@@ -187,7 +187,7 @@ def test_no_advantage_at_all_is_a_limit_that_nothing_keeps(owner: Path) -> None:
     words = ("--target-risk", "50%", "--limit", "inference=100%", "--limit", "singling-out=0%")
     done = protect(owner, *words, "--defences", HIDES, "--json")
     assert done.status == 3, done.err
-    assert "is not proven to keep the limit of singling out" in done.json["verdict"]
+    assert "without proof that it keeps the limit of singling out" in done.json["verdict"]
     assert {path.name for path in owner.iterdir()} == {"in.csv", "audit"}
 
 
@@ -202,7 +202,7 @@ def test_venue_numbers_do_not_break_the_last_step(owner: Path, monkeypatch: pyte
     defence = "ClusterAveraging(0.3,blur_km=0.5)+RoundTime(day)"
     done = protect(owner, *GENEROUS, "--defences", defence)
     assert done.status == 0, done.err
-    assert "puts events at cells of 500 m, not at the file's own places" in " ".join(done.out.split())
+    assert "puts events at cells of 500 m instead of the places of the file" in " ".join(done.out.split())
     assert "puts events at cells of 500 m" in text_of(owner)
     original = pl.read_csv(owner / "in.csv")
     released = pl.read_csv(owner / "safer.csv", infer_schema_length=None)
@@ -272,9 +272,9 @@ def test_a_stopped_search_leaves_no_draft(owner: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(protection, step, stop)
     done = protect(owner, *GENEROUS, "--defences", HIDES)
     assert done.status not in (0, 3)
-    assert "holds what was finished, marked as incomplete" in done.err
+    assert "has the results so far, marked as incomplete" in done.err
     assert {path.name for path in owner.iterdir()} == {"in.csv", "audit"}
-    assert "stopped before its end" in text_of(owner)
+    assert "was interrupted" in text_of(owner)
 
 
 def test_a_stopped_search_keeps_what_was_tried(owner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,7 +292,7 @@ def test_a_stopped_search_keeps_what_was_tried(owner: Path, monkeypatch: pytest.
     done = protect(owner, "--defences", "RR(1)", "--defences", "No")
     assert done.status not in (0, 3)
     assert done_before == ["No"]
-    assert "What protects it" in text_of(owner)
+    assert "Defences that were tried" in text_of(owner)
     trials = json.loads((owner / "audit" / "audit.json").read_text())["protection"]["trials"]
     assert [(one["defence"], one["risk"] is None) for one in trials] == [("No", False), ("RR(1)", True)]
 
@@ -305,7 +305,7 @@ def test_a_stopped_search_keeps_what_was_tried(owner: Path, monkeypatch: pytest.
         (["--limit", "inference=much"], "--limit inference = 'much' is not allowed"),
         (["--target-risk", "0%"], "target"),
         (["--attack", "my_module:Nothing"], "my_module"),
-        (["--attack", "PL(1,1)"], "PL is a defence of traces at places"),
+        (["--attack", "PL(1,1)"], "PL is a defence for events at places"),
         (["--defences", "Nonsense(1)"], "Nonsense"),
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.border.command_line import Done
+from tests.command_line import Done
 
 WHAT = ("--defences", "No", "--defences", "PL(2,1)", "--seed", 1, "--json")
 

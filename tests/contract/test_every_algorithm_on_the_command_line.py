@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.border.command_line import Done, tracearena
+from tests.command_line import Done, tracearena
 
 from tracearena.algorithms import catalogue, describe, overview
 from tracearena.algorithms.base import KINDS, WORDING
@@ -24,6 +24,8 @@ FILES = {
 }
 """What stands for the files in the command of each kind."""
 SLOW = {"Fakes"}
+PUBLIC = {"PrivateRoles": ("--virtual-users", "6")}
+"""What else a private synthesizer must be told, since it is not taken from the data."""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +63,7 @@ def command(name: str, kind: str) -> list[str]:
     entry = catalogue.entries()[name]
     _, *words = WORDING[kind].command.split()
     given = FILES[kind] | {"NAME": (entry.example,)}
-    return [part for word in words for part in given.get(word, (word,))]
+    return [*(part for word in words for part in given.get(word, (word,))), *PUBLIC.get(name, ())]
 
 
 def done(what: Done) -> Done:
@@ -74,6 +76,8 @@ def done(what: Done) -> Done:
     [pytest.param(*one, marks=pytest.mark.slow) if one[0] in SLOW else one for one in NAMES],
 )
 def test_its_command_takes_it(name: str, kind: str, city: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "PrivateRoles":
+        pytest.importorskip("opendp")
     monkeypatch.chdir(city)
     (city / "out.csv").unlink(missing_ok=True)
     done(tracearena(*command(name, kind), "--json"))

@@ -1,4 +1,4 @@
-"""The table of digests, and how it is made anew."""
+"""The table of digests, and how to write it again."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def known(request: pytest.FixtureRequest) -> Known:
 
     def compare(name: str, found: str) -> None:
         table = json.loads(TABLE.read_text()) if TABLE.exists() else {}
-        if request.config.getoption("--digests-anew"):
+        if request.config.getoption("--update-digests"):
             TABLE.write_text(json.dumps(table | {name: found}, indent=1, sort_keys=True) + "\n")
             return
-        assert name in table, f"{name} is new: make the table anew with --digests-anew"
+        assert name in table, f"{name} is new: add it to the table with --update-digests"
         assert found == table[name]
 
     return compare

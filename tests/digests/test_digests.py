@@ -2,7 +2,7 @@
 
 Whole numbers are digested as they are, other numbers to nine digits, so that another processor's
 last bit does not matter. Where a change of results is meant, the table is made again with
-``python -m pytest tests/digests --digests-anew`` and the commit says why.
+``python -m pytest tests/digests --update-digests`` and the commit says why.
 """
 
 from __future__ import annotations

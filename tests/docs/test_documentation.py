@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import os
 import re
@@ -154,3 +155,41 @@ def test_the_table_of_formats_is_that_of_the_program() -> None:
     for row in FORMAT_TABLE.values():
         written, chunked = ("yes" if given else "" for given in (row.writer, row.in_chunks))
         assert f"| `{row.name}` | {row.holds} | {row.signs} | {written} | {chunked} |" in page
+
+
+def test_every_algorithm_has_a_section_with_formula_paper_and_code() -> None:
+    page = (DOCS / "explanation" / "algorithms.md").read_text()
+    sections = dict(re.findall(r"^### `(.+)`\n((?:(?!^#).*\n)*)", page, re.MULTILINE))
+    assert sections.keys() == catalogue.entries().keys()
+    papers = set(
+        re.findall(r"^\| (\[[\w-]+\])", (DOCS / "reference" / "papers.md").read_text(), re.MULTILINE)
+    )
+    for name, entry in catalogue.entries().items():
+        text = sections[name]
+        assert text.count("```") == 2, f"{name}: one block with a formula or steps"
+        assert "Ours" in text or any(paper in text for paper in papers), f"{name}: no paper"
+        module, _, algorithm = entry.path.partition(":")
+        named = set(_named_code(text))
+        assert any(at == module and one.split(".")[0] == algorithm for at, one in named), (
+            f"{name}: {entry.path}"
+        )
+        for at, one in named:
+            assert _exists(at, one), f"{name}: {at} has no {one}"
+
+
+def _named_code(text: str) -> Iterator[tuple[str, str]]:
+    """Yield module and name of the functions and classes that a section names as its code."""
+    module = ""
+    for found in re.findall(r"`([\w./]+)`", text.partition("\nCode: ")[2]):
+        if found.endswith(".py"):
+            module = f"tracearena.{found.removesuffix('.py').replace('/', '.')}"
+        else:
+            yield module, found
+
+
+def _exists(module: str, name: str) -> bool:
+    """Whether a module has a function, a class, or a class with that method, its own or inherited."""
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return callable(found)

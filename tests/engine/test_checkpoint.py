@@ -52,7 +52,7 @@ def test_other_inputs_are_refused_on_resume_and_start_again_otherwise(
     path: Path, depends_on: str, seed: int | None
 ) -> None:
     before = path.read_bytes()
-    with pytest.raises(ParameterError, match="out: is of another run"):
+    with pytest.raises(ParameterError, match="out: belongs to a run with other"):
         Checkpoint(path, depends_on, seed, refuse_as=Path("out"))
     assert path.read_bytes() == before
     assert Checkpoint(path, depends_on, seed).rows == {}
@@ -60,14 +60,14 @@ def test_other_inputs_are_refused_on_resume_and_start_again_otherwise(
 
 
 def test_a_resumed_run_must_have_been_begun(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="is of another run"):
+    with pytest.raises(ParameterError, match="belongs to a run with other"):
         Checkpoint(tmp_path / "none", "inputs", refuse_as=tmp_path)
     assert not (tmp_path / "none").exists()
     out = tmp_path / "out.csv"
-    with pytest.raises(ParameterError, match="there is no stopped run to go on with"):
+    with pytest.raises(ParameterError, match="there is no interrupted run to resume"):
         check_resume(out, resume=True)
     check_resume(out, resume=False)
     get_checkpoint_path(out).mkdir()
     check_resume(out, resume=True)
-    with pytest.raises(ParameterError, match="remove the folder to begin anew"):
+    with pytest.raises(ParameterError, match="remove the folder to start again"):
         check_resume(out, resume=False)

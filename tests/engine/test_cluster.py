@@ -158,7 +158,7 @@ def test_a_scheduler_that_does_not_answer_is_named():
 @pytest.mark.slow
 def test_a_cluster_of_another_version_is_refused(cluster):
     with pytest.raises(
-        ClusterError, match=r"the scheduler has tracearena .*, and this is tracearena 0\.0\.1"
+        ClusterError, match=r"the scheduler has tracearena .*, but this is tracearena 0\.0\.1"
     ):
         cluster._check_versions("0.0.1")
 

@@ -57,7 +57,7 @@ def test_the_larger_places_stay_a_grid() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "told"),
     [
-        (places("a"), places("a", shift=0.1), "place 'a' lies at"),
+        (places("a"), places("a", shift=0.1), "place 'a' is at"),
         (
             Places.of_grid(Grid(rows=1, columns=2, south=40, west=-74, north=41, east=-73)),
             places("a"),
@@ -72,7 +72,7 @@ def test_places_that_contradict_each_other_are_refused(one: Places, other: Place
 
 @pytest.mark.parametrize("other", [clock(None), clock(3, instants_per_day=12, interval_s=7200)])
 def test_two_clocks_are_refused(other: Clock) -> None:
-    with pytest.raises(DataError, match="they need one clock"):
+    with pytest.raises(DataError, match="they need the same clock"):
         align_tables(
             Traces.from_dense([[0]], places("a"), clock()), Traces.from_dense([[0]], places("a"), other)
         )

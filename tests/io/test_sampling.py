@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 
 from tracearena.io import read, write
 from tracearena.io.suggestions import Sample

@@ -86,10 +86,63 @@ def test_the_zone_is_read_where_the_style_has_it(text: str, style: str, second: 
     assert (read.at.to_list(), read.offset_s.to_list()) == ([second], [offset])
 
 
+@pytest.mark.parametrize(
+    "style",
+    [
+        "2012-04-03 18:00:{}",
+        "2012-04-03T18:00:{}Z",
+        "2012/04/03 18:00:{}",
+        "03.04.2012 18:00:{}",
+        "201204031800{}",
+        "20120403T1800{}",
+        "2012-04-03 18:00:{}.5",
+    ],
+)
+def test_a_minute_has_sixty_seconds_and_may_have_a_leap_second(style: str) -> None:
+    written = [style.format(second) for second in ("00", "59", "60", "61", "99")]
+    read = times.parse_times(pl.Series(written))
+    assert read.at.to_list() == [MOMENT - 6, MOMENT + 53, MOMENT + 54, None, None]
+
+
+def test_a_minute_of_foursquare_ends_as_any_other() -> None:
+    written = [f"Tue Apr 03 18:00:{second} +0000 2012" for second in ("00", "59", "60", "61", "99")]
+    read = times.parse_twitter_times(pl.Series(written))
+    assert read.to_list() == [MOMENT - 6, MOMENT + 53, MOMENT + 54, None, None]
+
+
 def test_small_numbers_are_instants() -> None:
     read = times.parse_times(pl.Series([1, 2, 35]))
     assert read.are_instants
     assert read.at.to_list() == [1, 2, 35]
+
+
+def test_a_column_without_numbers_has_no_instants() -> None:
+    assert times.has_instant_numbers(pl.Series([1, 2, 35]))
+    assert not times.has_instant_numbers(pl.Series([MOMENT]))
+    assert not times.has_instant_numbers(pl.Series([None, None], dtype=pl.Int64))
+    assert not times.has_instant_numbers(pl.Series([datetime.date(2012, 4, 3)]))
+
+
+@pytest.mark.parametrize("digits", [10**11, 10**14, 10**17])
+def test_unix_time_is_in_seconds_up_to_the_year_5138_and_finer_above(digits: int) -> None:
+    assert times.parse_times(pl.Series([digits], dtype=pl.Int64)).at.to_list() == [10**11]
+    finer = times.parse_times(pl.Series([digits + digits // 10**6], dtype=pl.Int64))
+    assert finer.at.to_list() == [(10**11 + 10**5) // 1000]
+
+
+@pytest.mark.parametrize(
+    ("column", "goes"),
+    [
+        (pl.Series([93006, 174500]), True),
+        (pl.Series(["0930", "1745"]), True),
+        (pl.Series(["9:30", "17:45"]), True),
+        (pl.Series([datetime.time(9, 30)]), True),
+        (pl.Series([1080, 1099]), False),
+        (pl.Series(["cafe", "bar"]), False),
+    ],
+)
+def test_times_of_day_go_with_a_date_with_signs_or_without(column: pl.Series, goes: bool) -> None:
+    assert times.goes_with_a_date(column) == goes
 
 
 def test_a_number_beyond_measure_among_dates_in_digits_is_no_time() -> None:
@@ -100,7 +153,8 @@ def test_a_number_beyond_measure_among_dates_in_digits_is_no_time() -> None:
 def test_typed_columns_are_taken_as_they_are() -> None:
     naive = pl.Series([datetime.datetime(2012, 4, 3, 18, 0, 6)])
     assert times.parse_times(naive).offset_s.to_list() == [None]
-    assert times.parse_times(naive.dt.replace_time_zone("Asia/Tokyo")).at.to_list() == [MOMENT - 9 * 3600]
+    zoned = times.parse_times(naive.dt.replace_time_zone("Asia/Tokyo"))
+    assert (zoned.at.to_list(), zoned.offset_s.to_list()) == ([MOMENT - 9 * 3600], [0])
     assert times.parse_times(naive.dt.date()).at.to_list() == [MOMENT - 64_806]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 
 import tracearena as ta
 from tracearena.io import Input
@@ -102,7 +103,7 @@ def test_what_a_job_says_goes_to_the_logger_or_to_who_listens(
 
 
 def test_a_mistake_is_the_same_error(folder: Path) -> None:
-    with pytest.raises(ta.errors.ParameterError, match=r"in\.csv: is read here; write to another file"):
+    with pytest.raises(ta.errors.ParameterError, match=r"in\.csv: is an input; write to another file"):
         ta.jobs.obfuscate("PL(4,1)", "in.csv", "in.csv")
 
 
@@ -142,3 +143,18 @@ def test_files_beside_may_be_named_by_text(folder: Path) -> None:
     assert (
         ta.jobs.describe("contest.csv", reading=ReadingOptions(places="places.csv")).to_dict()["users"] == 3
     )
+
+
+@pytest.mark.parametrize(
+    ("function", "keywords"),
+    [
+        (ta.read, ("grid", "timezone", "columns", "strict")),
+        (ta.io.read_released, ("clock", "grid", "max_bytes")),
+        (ta.jobs.convert, ("test_share", "cluster")),
+        (ta.jobs.protect, ("settings", "seed")),
+    ],
+)
+def test_keywords_that_functions_share_are_listed_and_others_refused(function, keywords):
+    assert {*keywords} <= {*inspect.signature(function).parameters}
+    with pytest.raises(ta.errors.ParameterError, match=f"{function.__name__} has no option 'sead'"):
+        function(sead=1)

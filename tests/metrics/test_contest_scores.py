@@ -111,7 +111,7 @@ def test_a_region_listed_twice_counts_twice() -> None:
 def test_scores_of_other_traces_or_of_nothing_are_refused(make_walks: Callable[..., Traces]) -> None:
     walks = make_walks()
     other = ObfuscatedTraces.from_traces(walks.take_days(0, 1))
-    with pytest.raises(DataError, match="not obfuscated from these"):
+    with pytest.raises(DataError, match="not made from these"):
         utility_score(walks, other)
     empty = walks.keep(np.zeros(walks.n_events, bool))
     with pytest.raises(DataError, match="no events"):
@@ -174,11 +174,11 @@ def test_users_are_compared_by_id_not_by_position(make_walks: Callable[..., Trac
 
 def test_an_answer_that_lacks_something_is_refused(make_walks: Callable[..., Traces]) -> None:
     walks = make_walks()
-    with pytest.raises(DataError, match="lack a user"):
+    with pytest.raises(DataError, match="a user of the original traces is missing"):
         trace_inference_score(walks, walks.take_users([0]))
     with pytest.raises(DataError, match="cover instants"):
         trace_inference_score(walks, walks.take_days(0, 1))
-    with pytest.raises(DataError, match="lack a place for 1 events"):
+    with pytest.raises(DataError, match="have no place for 1 events"):
         trace_inference_score(walks, walks.keep(np.arange(walks.n_events) != 3))
 
 

@@ -24,6 +24,7 @@ from tracearena.metrics import (
     visit_fractions,
 )
 from tracearena.metrics._kernels import legacy_argsort
+from tracearena.metrics.counts import TraceCounts
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
 CLOCK = Clock(instants_per_day=4, interval_s=3600, instants_per_slot=2)
@@ -103,12 +104,64 @@ def test_ties_are_settled_by_a_sort(size: int, distinct: int, seed: int) -> None
     assert (np.diff(values[order]) >= 0).all()
 
 
+def slow_argsort(values: list[float]) -> list[int]:
+    """NumPy's quicksort of before 2018, step by step: median of three, insertion sort from 16 values down."""
+    order = list(range(len(values)))
+    parts = [(0, len(values) - 1)]
+    while parts:
+        left, right = parts.pop()
+        while right - left > 15:
+            middle = left + (right - left) // 2
+            for a, b in ((left, middle), (middle, right), (left, middle)):
+                if values[order[b]] < values[order[a]]:
+                    order[a], order[b] = order[b], order[a]
+            pivot = values[order[middle]]
+            low, high = left, right - 1
+            order[middle], order[high] = order[high], order[middle]
+            while True:
+                low += 1
+                while values[order[low]] < pivot:
+                    low += 1
+                high -= 1
+                while pivot < values[order[high]]:
+                    high -= 1
+                if low >= high:
+                    break
+                order[low], order[high] = order[high], order[low]
+            order[low], order[right - 1] = order[right - 1], order[low]
+            if low - left < right - low:
+                parts.append((low + 1, right))
+                right = low - 1
+            else:
+                parts.append((left, low - 1))
+                left = low + 1
+        order[left : right + 1] = sorted(order[left : right + 1], key=lambda index: values[index])
+    return order
+
+
+@examples(60)
+@given(st.integers(0, 200), st.integers(1, 30), st.integers(0, 10_000))
+def test_ties_fall_as_in_the_published_program(size: int, distinct: int, seed: int) -> None:
+    values = np.random.default_rng(seed).integers(0, distinct, size=size) / 7
+    assert legacy_argsort(values).tolist() == slow_argsort(values.tolist())
+
+
+def test_of_tied_places_the_last_ones_are_among_the_most_visited() -> None:
+    """Place 1 is visited twice, 0, 2, 3 and 4 once each: the top three are 1, 4 and 3."""
+    reference = traces_of([(0, 0, 1), (1, 0, 1), (0, 1, 0), (1, 1, 2), (2, 0, 3), (3, 0, 4)])
+    # Nobody is at place 0 or 2 any more, whose share of 1/6 each would count twice if they were chosen.
+    other = traces_of([(0, 0, 1), (1, 0, 1), (0, 1, 1), (1, 1, 1), (2, 0, 3), (3, 0, 4)])
+    assert tp_tv(reference, other, top=1) == pytest.approx((4 / 6 - 2 / 6) / 2 / 2)
+    assert tp_tv(reference, other, top=3) == pytest.approx((4 / 6 - 2 / 6) / 2 / 2)
+    assert tp_tv(reference, other, top=4) == pytest.approx((4 / 6 - 2 / 6 + 1 / 6) / 2 / 2)
+
+
 def test_traces_of_other_places_or_slots_are_refused() -> None:
     here = traces_of([(0, 0, 1)])
     elsewhere = Traces.from_dense([[0]], Places([0.0], [0.0]), CLOCK)
-    with pytest.raises(DataError, match="5 places, the traces 1"):
+    with pytest.raises(DataError, match="5 places, but the traces have 1"):
         tp_tv(here, elsewhere)
-    with pytest.raises(DataError, match="2 slots a day, the traces 4"):
+    with pytest.raises(DataError, match="2 slots per day, but the traces have 4"):
         tp_tv(here, Traces.from_dense([[0]], PLACES, Clock(instants_per_day=4)))
     with pytest.raises(ParameterError, match="top = 0"):
         tp_tv(here, here, top=0)
@@ -146,6 +199,18 @@ def test_vf_tv_compares_histograms_place_by_place(
     slow = slow_vf_tv(slow_fractions(a), slow_fractions(b), slow_fractions(c))
     assert (fast is None) == (slow is None)
     assert fast is None or slow is None or math.isclose(fast, slow, abs_tol=1e-12)
+
+
+def test_days_counted_by_themselves_are_those_of_the_traces_of_each_day() -> None:
+    table = np.random.default_rng(1).integers(0, 5, (3, 18))
+    clock = Clock(instants_per_day=6, instants_per_slot=2)
+    by_day = list(TraceCounts.of(Traces.from_dense(table, PLACES, clock), by_day=True).days())
+    assert len(by_day) == 3
+    for day, found in enumerate(by_day):
+        alone = Traces.from_dense(table[:, day * 6 : day * 6 + 6], PLACES, clock)
+        assert found.fractions.sum() > 0
+        assert np.array_equal(found.fractions, visit_fractions(alone))
+        assert np.array_equal(found.population, population(alone))
 
 
 def test_a_fraction_of_exactly_one_bin_border_belongs_below() -> None:
@@ -190,6 +255,16 @@ def test_clusters_are_the_strongest_users(make_walks: Callable[..., Traces]) -> 
     assert np.allclose(found.training.sum(axis=1), 1)
     with pytest.raises(DataError, match="same users"):
         cluster_populations(strengths, training, make_walks(users=19))
+
+
+def test_a_cluster_of_which_half_moved_has_half_a_total_variation() -> None:
+    training, synthetic = (
+        Traces.from_dense(rows, PLACES, CLOCK, user_ids=range(2))
+        for rows in ([[0, 0, 0, 0], [1, 1, 2, 2]], [[0, 0, 0, 0], [1, 1, 3, 3]])
+    )
+    found = cluster_populations(np.eye(2), training, synthetic)
+    assert found.users.tolist() == [[0], [1]]
+    assert found.total_variation.tolist() == [0, 0.5]
 
 
 def test_clusters_of_the_published_model_keep_their_places(shared_data: Path) -> None:

@@ -60,13 +60,13 @@ def test_what_is_released_as_it_is_serves_everybody(make_walks: Callable[..., Tr
 def test_what_cannot_be_measured_is_explained(make_walks: Callable[..., Traces], pois: Places) -> None:
     original = make_walks()
     released = ObfuscatedTraces.from_traces(original)
-    with pytest.raises(DataError, match="'sport'; there are food, shops"):
+    with pytest.raises(DataError, match="'sport'; the categories are food, shops"):
         poi_accuracy_score(original, released, pois, category="sport")
     with pytest.raises(DataError, match="no categories"):
         poi_accuracy_score(original, released, Places([35], [139]))
     with pytest.raises(DataError, match="no event has a POI"):
         poi_accuracy_score(original, released, Places([35], [139]), category=None)
-    with pytest.raises(DataError, match="not obfuscated from"):
+    with pytest.raises(DataError, match="not made from"):
         poi_accuracy_score(original, released.take_users([0]), pois)
 
 

@@ -126,6 +126,26 @@ def test_places_beyond_the_bounds_fall_into_the_outermost_bins() -> None:
         find_bins(places, bounds=Box(-6.4, 106.7, -6.1, 107.0))
 
 
+def test_a_city_has_twenty_half_open_bins_a_side() -> None:
+    """Places at every border of a bin: each belongs to the bin that it begins, the last to the last bin."""
+    borders = np.arange(21.0)
+    y, x = find_bins(Places(borders, np.concatenate([borders[::-1]])))
+    assert y.tolist() == [*range(20), 19]
+    assert x.tolist() == [19, *range(19, -1, -1)]
+    below = np.nextafter(borders[1:], 0)
+    y, _ = find_bins(Places([0.0, *below, 20.0], np.zeros(22)))
+    assert y.tolist() == [0, *range(20), 19]
+
+
+def test_a_distance_is_counted_in_bins_of_its_own_axis() -> None:
+    """All who leave the first place go three of twenty bins east and five bins north."""
+    places = Places.of_grid(Grid(rows=20, columns=20, south=35, west=139, north=36, east=141))
+    there = 5 * 20 + 3
+    stay, go = (Traces.from_dense([[0, to]], places, Clock(instants_per_day=2)) for to in (0, there))
+    assert tm_emd(stay, go, "x") == pytest.approx(3 / 400)
+    assert tm_emd(stay, go, "y") == pytest.approx(5 / 400)
+
+
 def test_places_on_one_line_are_no_distance_apart_across_it() -> None:
     places = Places([40.0, 41.0], [-74.0, -74.0])
     stay, go = (Traces.from_dense([[0, to, to]], places, Clock(instants_per_day=3)) for to in (0, 1))

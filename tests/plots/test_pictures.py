@@ -82,7 +82,7 @@ def test_hours_are_by_weekday_where_there_is_a_week_of_dates() -> None:
     assert "Monday" in words(CITY.plot("hours"))
     days = words(CITY.take_days(0, 3).plot("hours"))
     assert "Mon 2024-01-01" in days
-    assert "as many at any time as at any other" in days
+    assert "the same number at all times" in days
     undated = Traces.from_dense([[0] * 48], CITY.places, Clock(instants_per_day=24))
     assert "day 2" in words(undated.plot("hours"))
     heat = POINTS.plot("hours", timezone="Asia/Tokyo", interactive=True)
@@ -138,7 +138,7 @@ def test_stretches_that_follow_each_other_are_one_bar() -> None:
         (CITY, {"kind": "pie"}, "kind = 'pie' is not allowed; it must be one of places, person, hours"),
         (CITY, {"kind": "person"}, "name one, such as user='ann'"),
         (CITY, {"user": "dee"}, "there is no user 'dee'; name one of them, such as user='ann'"),
-        (CITY, {"kind": "hours", "timezone": "Asia/Tokyo"}, "timezone is for GPS points"),
+        (CITY, {"kind": "hours", "timezone": "Asia/Tokyo"}, "timezone is only for GPS points"),
         (POINTS, {"timezone": "Asia/Tokyo"}, "a map of places has none"),
         (POINTS, {"kind": "hours", "timezone": "Asia/Tokio"}, "perhaps Asia/Tokyo"),
     ],

@@ -92,7 +92,7 @@ def test_traces_tell_how_many_and_from_when_to_when() -> None:
     text = plain(shown(city))
     assert text.startswith("Traces")
     assert "users: 20 · events: 1,920 · places:" in text
-    assert "first: 2019-04-01 00:00 · last: 2019-04-02 23:30 · an instant: every 30 min, 48 a day" in text
+    assert "first: 2019-04-01 00:00 · last: 2019-04-02 23:30 · an instant: every 30 min, 48 per day" in text
     assert "… and 1,915 more rows" in text
     assert "2 km" in text
 

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import polars as pl
-from tests.border.made_files import check_ins, commuters, travellers
 from tests.io.formats import json_layouts
+from tests.made_files import check_ins, commuters, travellers
 
 from tracearena.io import pwscup
 from tracearena.traces import Traces

@@ -1,6 +1,6 @@
 """What commands say and write is on record; a change shows as a difference of the record.
 
-``python -m pytest tests/recorded --record-anew`` writes the record again.
+``python -m pytest tests/recorded --record`` writes the record again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def test_commands_do_what_they_did(
     folder = tmp_path / "work"
     shutil.copytree(prepared, folder)
     found = replay(transcript.read_text(), folder)
-    if request.config.getoption("--record-anew"):
+    if request.config.getoption("--record"):
         transcript.write_text(found)
     assert found == transcript.read_text()
 

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 import polars as pl
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 
 _SECONDS = re.compile(r"\b\d+(?:\.\d+)? (?:ms|s|min)\b(?! apart)")
 _FRESH_SEED = re.compile(r"^seed \d+$", re.MULTILINE)

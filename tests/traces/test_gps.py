@@ -104,7 +104,7 @@ def test_recordings_of_one_name_are_put_together_again() -> None:
 def test_trajectories_can_have_other_ids() -> None:
     traces = GpsTraces.from_points([1, 2], [0, 0], [1.0, 2.0], [0.0] * 2, trajectories=["x", "y"])
     assert traces.with_trajectory_ids([0, 1]).trajectory_ids.tolist() == [0, 1]
-    with pytest.raises(DataError, match="2 trajectories need as many ids, not 1"):
+    with pytest.raises(DataError, match="2 trajectories need 2 ids, not 1"):
         traces.with_trajectory_ids([0])
 
 

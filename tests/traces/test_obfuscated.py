@@ -63,7 +63,7 @@ def test_equality_looks_at_the_places_not_at_how_sets_are_numbered() -> None:
 @pytest.mark.parametrize(
     ("codes", "sets", "told"),
     [
-        ([0] * 5, None, "as many codes"),
+        ([0] * 5, None, "6 events need 6 codes"),
         ([6] * 6, None, "codes[0] = 6"),
         ([-2] * 6, None, "codes[0] = -2"),
         ([-2] * 6, PlaceSets.of([[6]]), "members"),
@@ -117,5 +117,5 @@ def test_times_to_the_second_go_with_the_events() -> None:
     assert bare == ObfuscatedTraces.like(original.without_timestamps(), [1, DELETED, 0, 1])
     assert ObfuscatedTraces.concat([released.take_users([1]), bare.take_users([0])]).timestamps is None
     assert bare.with_timestamps(moments) == released
-    with pytest.raises(DataError, match="4 events need as many timestamps, not 3"):
+    with pytest.raises(DataError, match="4 events need 4 timestamps, not 3"):
         bare.with_timestamps(moments[1:])

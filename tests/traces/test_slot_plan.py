@@ -58,18 +58,18 @@ def test_a_slot_outside_of_the_day_has_no_number() -> None:
     ("text", "words"),
     [
         ("", "such as"),
-        ("0-25", "no span"),
-        ("6-3", "no span"),
+        ("0-25", "not a time span"),
+        ("6-3", "not a time span"),
         ("0-6", "06:00 on mon is in no slot"),
         ("0-12,11-24", "two slots"),
         ("weekday 0-24", "sat, sun has no slots"),
-        ("weekday 0-24; mon 0-24; weekend 0-24", "mon has slots twice"),
-        ("holiday 0-24", "'holiday' is none of"),
+        ("weekday 0-24; mon 0-24; weekend 0-24", "mon is given twice"),
+        ("holiday 0-24", "'holiday' is unknown; it must be one of"),
         ("{1,2}", "instant 3 is in no slot"),
         ("{1,1}", "in two slots"),
         ("{0}", "counted from 1"),
         ("{}", "such as"),
-        ("{ }", "without instants"),
+        ("{ }", "has no instants"),
     ],
 )
 def test_what_is_no_plan_is_told(text: str, words: str) -> None:
@@ -160,5 +160,5 @@ def test_synthetic_files_and_models_keep_the_slots(commuters: Traces, tmp_path: 
 def test_virtual_users_have_weekends_but_no_homes(commuters: Traces) -> None:
     model = PPMTF(factors=2, iterations=2).fit(commuters.with_slots(WEEK), seed=1)
     assert model.sample_users(3, 8, seed=1).n_instants == 32
-    with pytest.raises(ParameterError, match="homes need slots of one length"):
+    with pytest.raises(ParameterError, match="homes need slots of equal length"):
         model.sample_users(3, 8, homes=True, seed=1)

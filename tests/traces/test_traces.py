@@ -105,7 +105,7 @@ def test_users_without_events_can_be_listed() -> None:
         ({"place_index": [0, 0.5]}, "fractions"),
         ({"instants": [1, 0]}, "sorted by time"),
         ({"instants": [0, 3], "span": (0, 2)}, "instants[1] = 3"),
-        ({"instants": [0, 2**40]}, "instants holds values beyond"),
+        ({"instants": [0, 2**40]}, "instants has values outside"),
         ({"offsets": [0, 1]}, "offsets"),
         ({"offsets": [0, 2, 1]}, "offsets"),
         ({"user_ids": [1, 1], "offsets": [0, 1, 2]}, "same id"),
@@ -174,5 +174,5 @@ def test_places_put_on_a_release_keep_its_events() -> None:
     traces = Traces.from_dense([[0, 1, -1], [1, 1, 0]], PLACES, CLOCK).with_timestamps(range(5))
     released = ObfuscatedTraces.like(traces, [1, 1, 0, 0, 1])
     assert Traces.like(released, released.codes) == traces.with_places([1, 1, 0, 0, 1])
-    with pytest.raises(DataError, match="need as many places"):
+    with pytest.raises(DataError, match=r"events need \d+ places"):
         Traces.like(released, [0])

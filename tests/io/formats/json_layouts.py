@@ -197,7 +197,7 @@ LAYOUTS = (
     Layout("OwnTracks export", "data: array of messages", "jane.json",
            _json({"count": 1, "data": [MESSAGE | {"username": "jane", "device": "5s"}]}), "owntracks",
            ("jane",), 1),
-    Layout("OwnTracks messages", "one message a line", "messages.jsonl",
+    Layout("OwnTracks messages", "one message per line", "messages.jsonl",
            _json(MESSAGE | {"topic": "owntracks/jane/5s"}) + "\n", "owntracks", ("jane",), 1),
     Layout("Bike share trips", "ride_id, started_at, ended_at, start_lat, start_lng, end_lat, end_lng",
            "202004-divvy-tripdata.csv", BIKE, "trips", ("5405B80E996FF60D", "A847FADBBC638E45"), 3,

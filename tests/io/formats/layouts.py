@@ -98,7 +98,7 @@ LAYOUTS = (
         name="AIS of Denmark, without saying how its dates are written",
         text="# Timestamp,Type of mobile,MMSI,Latitude,Longitude,SOG\n"
         "13/02/2021 00:00:01,Class A,219000368,57.588,10.5,0.1\n",
-        refusal=r"day and month may stand in either order: --time-format '%d/%m/%Y %H:%M:%S'",
+        refusal=r"the order of day and month is ambiguous: set it, such as --time-format '%d/%m/%Y %H:%M:%S'",
     ),
     RealLayout(
         name="Movebank",
@@ -106,7 +106,7 @@ LAYOUTS = (
         "individual-local-identifier,study-name\n"
         '101,true,2009-05-18 02:00:26.500,-73.9,40.7,gps,4711,"Galapagos Albatross 1",Albatrosses\n',
         points=(("Galapagos Albatross 1", "2009-05-18 02:00:26.5", 40.7, -73.9),),
-        noticed="columns that could be the user too, unread: tag-local-identifier",
+        noticed="columns that could also be the user, ignored: tag-local-identifier",
     ),
     RealLayout(
         name="Movebank, as R names its columns",
@@ -120,7 +120,7 @@ LAYOUTS = (
         "9,osmand,3,2020-01-01T10:00:02.000+0000,2020-01-01T10:00:01.000+0000,2020-01-01T10:00:00.000+0000,"
         "1,40.7,-74.0,3\n",
         points=((3, "2020-01-01 10:00:00", 40.7, -74.0),),
-        noticed="columns that could be the time too, unread: servertime, devicetime (read is fixtime)",
+        noticed="columns that could also be the time, ignored: servertime, devicetime (read is fixtime)",
     ),
     RealLayout(
         name="MovingPandas, its GeoLife example",
@@ -135,17 +135,17 @@ LAYOUTS = (
     RealLayout(
         name="X and Y in metres",
         text="X;Y;tracker;t\n1823456.2;6142345.9;19;2008-12-11 04:42:14\n",
-        refusal="these are projected coordinates (metres of a map), no degrees",
+        refusal="these are projected coordinates (metres), not degrees",
     ),
     RealLayout(
         name="pedestrians of an experiment, metres and seconds",
         text="id,user,t,x,y\n1,7,0.4,3.25,11.5\n2,7,0.8,3.5,11.75\n3,7,1.2,3.75,12.0\n",
-        refusal="x and y beside times that count from the start of a record",
+        refusal="x and y with times that count from the start of the recording",
     ),
     RealLayout(
         name="YJMob100K, cells of a grid",
         text="uid,d,t,x,y\n0,0,1,79,86\n0,0,2,79,86\n0,1,8,77,86\n",
-        refusal="x and y are whole numbers: cells of a grid or metres, no degrees",
+        refusal="x and y are whole numbers: cells of a grid or metres, not degrees",
     ),
     RealLayout(
         name="Buses of New York (SIRI)",
@@ -178,7 +178,7 @@ LAYOUTS = (
         name="T-Drive, without saying what its columns are",
         text="1,2008-02-02 15:36:08,116.51172,39.92123\n1,2008-02-02 15:46:08,116.51135,39.93883\n",
         file="1.txt",
-        refusal="it may be read with --columns user=1,time=2,lat=4,lng=3 --no-header",
+        refusal="try to read it with --columns user=1,time=2,lat=4,lng=3 --no-header",
     ),
     RealLayout(
         name="Cabs of San Francisco, a file each",
@@ -205,7 +205,7 @@ LAYOUTS = (
     RealLayout(
         name="A column id of which nobody knows what it numbers",
         text="id,datetime,lon,lat\n7,2012-04-03 18:00:06,-74.0,40.7\n",
-        refusal="no column for the user; it may be called userid, uid, user",
+        refusal="no column for the user; known names are userid, uid, user",
     ),
     RealLayout(
         name="A column id that numbers people",
@@ -223,7 +223,7 @@ LAYOUTS = (
     RealLayout(
         name="Pick-ups without persons (Uber)",
         text='"Date/Time","Lat","Lon","Base"\n"4/1/2014 0:11:00",40.769,-73.9549,"B02512"\n',
-        refusal="--one-user NAME (one_user='NAME') that all rows are of one person",
+        refusal="--one-user NAME (one_user='NAME') if all rows belong to one person",
     ),
     RealLayout(
         name="American dates with AM and PM",
@@ -299,7 +299,7 @@ LAYOUTS = (
     RealLayout(
         name="Latitude and longitude in each other's column",
         text="user,time,lat,lng\n1,2012-04-03 18:00,116.3,39.9\n1,2012-04-03 18:01,116.3,39.9\n",
-        refusal="latitude and longitude look swapped; exchange the columns",
+        refusal="latitude and longitude seem to be swapped; exchange the columns",
     ),
 )
 """The layouts, in the order in which a page shows them."""

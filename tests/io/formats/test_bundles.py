@@ -1,4 +1,4 @@
-"""Folders and archives of files: a file a person, all of one kind, and nothing that leads out of them."""
+"""Folders and archives of files: one file per person, all of one kind, and nothing that leads out of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 from tests.io.formats import json_layouts as layouts
 
 import tracearena as ta
@@ -98,10 +98,10 @@ class TestEveryKind:
         path = packed(tmp_path, kind, files)
         traces, report = ta.read(path)
         assert (traces.n_points, report.noticed["other files"]) == (2, 2)
-        assert "2021_MAY.json: the file is left out: it looks like Google's Semantic" in " ".join(
+        assert "2021_MAY.json: the file is ignored: it looks like Google's Semantic" in " ".join(
             report.lines()
         )
-        with pytest.raises(FileError, match="the file is left out"):
+        with pytest.raises(FileError, match="the file is ignored"):
             ta.read(path, strict=True)
 
     def test_what_is_wrong_is_said_with_the_name_of_the_file(self, tmp_path: Path, kind: str) -> None:
@@ -116,7 +116,7 @@ class TestEveryKind:
 
     def test_a_broken_file_is_an_error_of_that_file(self, tmp_path: Path, kind: str) -> None:
         path = packed(tmp_path, kind, {"a.json": RECORDS, "b.json": RECORDS[:-5]})
-        with pytest.raises(FileError, match=r"b\.json: is not whole JSON"):
+        with pytest.raises(FileError, match=r"b\.json: is not complete JSON"):
             ta.read(path)
 
     def test_tables_of_events_are_one_table(self, tmp_path: Path, kind: str) -> None:
@@ -157,7 +157,7 @@ class TestEveryKind:
         line = "7\t2010-10-19T23:55:27Z\t40.7\t-73.9\t22847\n"
         path = packed(tmp_path, kind, {"a.txt": line, "b.txt": line})
         with pytest.raises(
-            FileError, match=r"2 files of format gowalla, of which one can be read .*: a\.txt"
+            FileError, match=r"2 files of format gowalla, but only one can be read .*: a\.txt"
         ):
             ta.read(path)
 
@@ -191,15 +191,15 @@ NUMBERED = "user,venue,time,lat,lng\nann,a,1,48.1,11.5\nann,b,2,48.2,11.6\n"
 @pytest.mark.parametrize(
     ("text", "options", "problem"),
     [
-        (POINTS, {"interval": "20min"}, "holds GPS points, which lie at no places and no instants"),
-        (POINTS, {"bounds": "0,0,1,1"}, "no point lies within the bounds"),
-        (POINTS, {"bounds": "0,0,1,1", "grid": "2x2"}, "no point lies within the bounds"),
+        (POINTS, {"interval": "20min"}, "has GPS points, which have no places and no instants"),
+        (POINTS, {"bounds": "0,0,1,1"}, "no point is within the bounds"),
+        (POINTS, {"bounds": "0,0,1,1", "grid": "2x2"}, "no point is within the bounds"),
         (POINTS, {"times": "info_time.csv"}, "is read as points; only files of format pwscup"),
         (POINTS, {"columns": "user=user,venue=lat"}, "has places without coordinates"),
         (POINTS, {"columns": "trajectory=user", "format": "table"}, "columns: trajectory cannot be said of"),
-        (VENUES, {"utc_hours": True}, "its times name no zone"),
-        (VENUES, {"resample": "last"}, "resample is for GPS points"),
-        (NUMBERED, {"timezone": "Asia/Tokyo"}, "has numbers for times"),
+        (VENUES, {"utc_hours": True}, "its times have no zone"),
+        (VENUES, {"resample": "last"}, "resample is only for GPS points"),
+        (NUMBERED, {"timezone": "Asia/Tokyo"}, "has numbers as times"),
         (GPX, {"delimiter": ";"}, "delimiter does not apply to"),
     ],
 )
@@ -254,7 +254,7 @@ class TestMixed:
         events = "user,time,place\nx,2020-01-01T00:00:00Z,bar\n"
         traces, report = ta.read(packed(tmp_path, kind, {"ann.gpx": GPX, "e.csv": events}), "gpx")
         assert (traces.user_ids.tolist(), report.noticed) == (["ann"], {"other files": 1})
-        assert "e.csv: the file is left out: it looks like a table of events" in " ".join(report.lines())
+        assert "e.csv: the file is ignored: it looks like a table of events" in " ".join(report.lines())
 
     def test_what_is_passed_over_for_its_name_is_said(self, tmp_path: Path, kind: str) -> None:
         hidden = {"_export/a.csv": POINTS.format("a", "a"), "_SUCCESS": "", "_notes/b.txt": "hello"}
@@ -264,9 +264,9 @@ class TestMixed:
             (tmp_path / str(number)).mkdir()
             path = packed(tmp_path / str(number), kind, {**hidden, **file})
             traces, report = ta.read(path)
-            people = {"a file a person": 2} if len(file) == 2 else {}
+            people = {"one file per person": 2} if len(file) == 2 else {}
             assert (traces.user_ids.tolist()[0], report.noticed) == ("b", people | {"hidden files": 1})
-            assert "_export/a.csv: the file is passed over" in " ".join(report.lines())
+            assert "_export/a.csv: the file is ignored" in " ".join(report.lines())
             assert "tracearena-" not in " ".join(report.lines())
 
 
@@ -290,7 +290,7 @@ def test_tables_beside_geolife_are_left_out_by_name(tmp_path: Path) -> None:
     path = packed(tmp_path, "folder", files)
     traces, report = ta.read(path)
     assert (traces.n_users, report.noticed["other files"]) == (1, 1)
-    assert "bob.csv: the file is left out" in " ".join(report.lines())
+    assert "bob.csv: the file is ignored" in " ".join(report.lines())
 
 
 def test_an_archive_beside_other_files_is_left_out_by_name(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_an_archive_beside_other_files_is_left_out_by_name(tmp_path: Path) -> No
     packed(path, "old.zip", {"ann.gpx": GPX})
     traces, report = ta.read(path)
     assert (traces.user_ids.tolist(), report.noticed) == (["a", "b"], {"other files": 1})
-    assert "old.zip: the file is left out: it looks like an archive" in " ".join(report.lines())
+    assert "old.zip: the file is ignored: it looks like an archive" in " ".join(report.lines())
 
 
 def test_an_archive_is_known_by_its_content(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ class TestHostile:
             member = zipfile.ZipInfo("ann.json")
             member.external_attr = 0o120777 << 16
             archive.writestr(member, "/etc/passwd")
-        with pytest.raises(FileError, match="holds a link"):
+        with pytest.raises(FileError, match="has a link"):
             ta.read(tmp_path / "a.zip")
 
     def test_encrypted_archives_are_refused(self, tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ class TestHostile:
                 member = tarfile.TarInfo("ann.json")
                 member.size = len(RECORDS)
                 tar.addfile(member, io.BytesIO(RECORDS.encode()))
-        with pytest.raises(FileError, match="holds a name twice"):
+        with pytest.raises(FileError, match="has two files with the same name"):
             ta.read(tmp_path / "a.tar")
 
     @pytest.mark.parametrize("kind", ["a.zip", "a.tar.gz"])
@@ -373,7 +373,7 @@ class TestHostile:
         many = {f"{i}.json": RECORDS.replace("48", str(i)) for i in range(9)}
         path = packed(tmp_path, kind, many)
         path.write_bytes(path.read_bytes()[:-400])
-        with pytest.raises(FileError, match="is not a whole"):
+        with pytest.raises(FileError, match="is not a complete"):
             ta.read(path)
 
     @pytest.mark.slow

@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 
 import tracearena as ta
 from tracearena.errors import FileError, ParameterError
@@ -85,7 +85,7 @@ def test_other_coordinate_systems_are_changed_and_it_is_said(tmp_path: Path, nam
     traces, report = ta.read(tmp_path / name)
     np.testing.assert_allclose(traces.latitude, [48.1, 48.2], atol=1e-8)
     np.testing.assert_allclose(traces.longitude, [11.5, 11.6], atol=1e-8)
-    assert "changed to WGS84" in " ".join(report.lines())
+    assert "converted to WGS84" in " ".join(report.lines())
 
 
 def test_a_parquet_file_with_a_geometry_is_geoparquet_whatever_its_name(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_the_layer_with_times_is_read_and_several_are_refused(tmp_path: Path) ->
     frame().drop(columns="time").to_file(path, layer="waypoints", driver="GPKG")
     assert ta.read(path).traces.n_points == 2
     frame().to_file(path, layer="more", driver="GPKG")
-    with pytest.raises(FileError, match="several layers of points: track_points, more; keep one"):
+    with pytest.raises(FileError, match="several layers of points: track_points, more; keep only one"):
         ta.read(path)
 
 
@@ -172,7 +172,7 @@ class TestHostile:
         with closing(sqlite3.connect(path)) as base:
             base.execute(f"CREATE VIEW endless AS {endless}")
             base.commit()
-        with pytest.raises(FileError, match="has views beside its tables"):
+        with pytest.raises(FileError, match="has views in addition to tables"):
             ta.read(path)
 
     def test_a_trigger_with_the_name_of_a_view_does_not_hide_it(self, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ class TestHostile:
             base.execute("CREATE VIEW seen AS SELECT 1 AS time")
             base.execute("CREATE TRIGGER seen INSTEAD OF INSERT ON seen BEGIN SELECT 1; END")
             base.commit()
-        with pytest.raises(FileError, match="has views beside its tables"):
+        with pytest.raises(FileError, match="has views in addition to tables"):
             ta.read(tmp_path / "p.gpkg")
 
     @pytest.mark.slow
@@ -206,7 +206,7 @@ class TestHostile:
         with closing(sqlite3.connect(tmp_path / "p.gpkg")) as base:
             base.execute("CREATE TABLE t (x)")
             base.commit()
-        with pytest.raises(FileError, match="is no GeoPackage"):
+        with pytest.raises(FileError, match="is not a GeoPackage"):
             ta.read(tmp_path / "p.gpkg")
 
     def test_layers_of_lines_are_refused(self, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_bom_lf_and_a_missing_last_line_end_are_no_faults(tmp_path: Path) -> Non
         (row(39.9, 216.4), "bad-longitude", "216.4.*from -180 to 180"),
         (row("x"), "bad-latitude", "'x'.*must be a number"),
         (row(39.9, ""), "bad-longitude", "must be a number"),
-        (row(116.3, 39.9), "swapped", "look swapped"),
+        (row(116.3, 39.9), "swapped", "seem to be swapped"),
         (row(time="2008-13-03,10:13:36"), "bad-date", "2008-13-03"),
         (row(time="2008-02-30,10:13:36"), "bad-date", "2008-02-30"),
         (row(time="2008-11-03,25:13:36"), "bad-time", "25:13:36"),
@@ -151,7 +151,7 @@ def test_a_truncated_archive_is_an_error_not_half_the_data(tmp_path: Path) -> No
             archive.addfile(member, io.BytesIO(text.encode()))
     whole = (tmp_path / "g.tar.gz").read_bytes()
     (tmp_path / "g.tar.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FileError, match="not a whole tar archive"):
+    with pytest.raises(FileError, match="not a complete tar archive"):
         geolife.read(tmp_path / "g.tar.gz")
 
 

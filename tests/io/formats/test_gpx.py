@@ -52,7 +52,7 @@ EXTERNAL = '<!DOCTYPE gpx [<!ENTITY secret SYSTEM "file:///etc/passwd">]>'
 @pytest.mark.parametrize("doctype", [BOMB, EXTERNAL, '<!DOCTYPE gpx SYSTEM "http://example.invalid/x.dtd">'])
 def test_documents_with_a_type_are_refused(tmp_path: Path, doctype: str) -> None:
     text = document(point()).replace("<gpx", doctype + "<gpx", 1)
-    with pytest.raises(FileError, match="refused"):
+    with pytest.raises(FileError, match="not allowed in GPX"):
         gpx.read(written(tmp_path, text))
 
 
@@ -117,7 +117,7 @@ def test_a_cut_off_file_stops_its_folder_and_the_error_says_how_to_go_on(tmp_pat
     with pytest.raises(FileError, match="not well-formed") as caught:
         read(tmp_path)
     assert caught.value.path == str(cut)
-    assert "move it away or call it _cut.gpx" in str(caught.value)
+    assert "move it away or rename it to _cut.gpx" in str(caught.value)
     cut.rename(tmp_path / "_cut.gpx")
     assert read(tmp_path).traces.user_ids.tolist() == ["ann", "bob"]
 
@@ -146,5 +146,5 @@ def test_that_a_file_is_a_person_is_said_of_a_flat_folder(
         (tmp_path / name).parent.mkdir(exist_ok=True)
         written(tmp_path, document(point()), name)
     report = read(tmp_path, **options).report
-    assert report.noticed.get("a file a person", 0) == count
+    assert report.noticed.get("one file per person", 0) == count
     assert any("--one-user" in line for line in report.lines()) == bool(count)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 from tests.io.formats import json_layouts as layouts
 from tests.io.formats.json_layouts import LAYOUTS, Layout
 
@@ -131,7 +131,7 @@ class TestGeoJson:
         layout = next(layout for layout in LAYOUTS if "Mercator" in layout.name)
         traces, report = ta.read(written(tmp_path, "m.geojson", layout.content))
         assert (round(traces.latitude[0], 3), round(traces.longitude[0], 3)) == (48.139, 11.57)
-        assert "WGS 84 / Pseudo-Mercator, and changed to WGS84" in " ".join(report.lines())
+        assert "WGS 84 / Pseudo-Mercator, and was converted to WGS84" in " ".join(report.lines())
 
     @pytest.mark.parametrize("name", ["EPSG:0", "x" * 300, 7])
     def test_a_coordinate_system_that_is_none_is_refused(self, tmp_path: Path, name: object) -> None:
@@ -288,20 +288,20 @@ def test_a_repeated_key_among_many_is_found_in_one_pass() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"locations": [' + '{"a":' * 100_000, "nested too deeply|not whole JSON"),
-        ('{"locations": [{"latitudeE7": ' + "9" * 5000 + "}]}", "not whole JSON"),
-        ('{"locations": [], "locations": []}', "'locations' twice"),
-        ('{"locations": [1, 2', "not whole JSON"),
-        ('{"locations": [1 2]}', "not whole JSON"),
-        ('{"locations": []} x', "not whole JSON: Extra data"),
+        ('{"locations": [' + '{"a":' * 100_000, "nested too deeply|not complete JSON"),
+        ('{"locations": [{"latitudeE7": ' + "9" * 5000 + "}]}", "not complete JSON"),
+        ('{"locations": [], "locations": []}', "'locations' occurs twice"),
+        ('{"locations": [1, 2', "not complete JSON"),
+        ('{"locations": [1 2]}', "not complete JSON"),
+        ('{"locations": []} x', "not complete JSON: Extra data"),
         ('{"locations": []}', "holds no"),
         ('{"locations": {}}', "holds no"),
         ('{"locations" []}', "holds no traces"),
         ('{"locations": ["' + "x" * 2_000_000 + '"]}', "more than 1,048,576 bytes"),
         ('{"features": []}', "holds no features"),
         ('{"type": "Feature", "properties": 5, "geometry": {"type": "Point"}}', "no column for the user"),
-        ('{"semanticSegments": [{"startTime": 1}]}', "holds no position"),
-        ('[{"_type": "lwt"}]', "holds no message"),
+        ('{"semanticSegments": [{"startTime": 1}]}', "has no position"),
+        ('[{"_type": "lwt"}]', "has no message"),
     ],
 )
 def test_broken_and_hostile_documents_are_one_sentence(tmp_path: Path, text: str, words: str) -> None:

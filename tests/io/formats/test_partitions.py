@@ -63,5 +63,5 @@ def test_a_folder_with_something_in_it_is_never_replaced(make_check_ins, tmp_pat
 
 
 def test_an_empty_folder_holds_no_traces(tmp_path):
-    with pytest.raises(FileError, match=r"holds no \.parquet files"):
+    with pytest.raises(FileError, match=r"has no \.parquet files"):
         checkins.read_partitions(tmp_path)

@@ -147,7 +147,7 @@ def test_the_most_visited_regions_can_be_kept(osaka: Path) -> None:
 
 
 def test_files_without_times_take_no_interval(osaka: Path) -> None:
-    with pytest.raises(ParameterError, match="has instants and no times"):
+    with pytest.raises(ParameterError, match="has instants instead of times"):
         read(osaka / "orgtraces_team001_data01_IDP.csv", interval="30min")
 
 
@@ -213,5 +213,8 @@ def test_the_authors_raw_layout_is_read_too(tmp_path: Path) -> None:
     path.write_text("\n".join([header, *rows, "9,35.7,139.7,0,0,0,0,2013,7,7,9,x,5"]) + "\n")
     assert Input(path).format == "peopleflow"
     traces, report = read(path)
+    (place,) = np.unique(traces.dense())
     assert traces.dense().shape == (1, 30)
+    assert abs(traces.places.latitude[place] - 35.7) < 0.005
+    assert abs(traces.places.longitude[place] - 139.7) < 0.005
     assert report.to_dict()["dropped"] == {"missing fields": 1}

@@ -53,7 +53,7 @@ def test_coordinates_alone_are_points_and_on_a_grid_events(kind: str, tmp_path: 
 def test_a_column_of_places_makes_events() -> None:
     traces = ta.read(POINTS.with_columns(venue=pl.Series(["x", "y", "x"]))).as_events().traces
     assert (traces.n_events, len(traces.places)) == (3, 2)
-    with pytest.raises(ParameterError, match="holds events at places"):
+    with pytest.raises(ParameterError, match="has events at places"):
         ta.read(POINTS.with_columns(venue=pl.lit("x"))).as_points()
 
 
@@ -105,6 +105,6 @@ def test_what_is_written_by_the_front_door_is_read_by_it(
     assert ta.io.read_released(tmp_path / "pub.parquet", walks).traces == hidden
     with pytest.raises(ParameterError, match="for obfuscated traces"):
         ta.write(hidden, tmp_path / "pub.csv", to="gowalla")
-    with pytest.raises(ParameterError, match="none to write"):
+    with pytest.raises(ParameterError, match="no places to write"):
         ta.write(points, tmp_path / "q.csv", places_out=tmp_path / "places.csv")
     assert list(tmp_path.glob("q*")) == []

@@ -175,7 +175,7 @@ def test_a_header_alone_is_refused(tmp_path: Path) -> None:
 def test_times_nobody_can_read_are_refused_with_what_is_accepted(tmp_path: Path) -> None:
     path = file_of(tmp_path, "user,time,lat,lng\n1,April 3rd,40,-74\n2,April 4th,40,-74\n")
     for format in ("table", "points"):
-        with pytest.raises(FileError, match=r"got 'April 3rd': no time can be read; accepted are ISO 8601"):
+        with pytest.raises(FileError, match=r"got 'April 3rd': no time could be read; accepted are ISO 8601"):
             read(path, format)
 
 
@@ -275,7 +275,7 @@ def test_choices_that_make_no_sense_are_refused(tmp_path: Path, options: dict, m
 
 
 def test_an_output_of_unknown_kind_is_refused(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="name a format"):
+    with pytest.raises(ParameterError, match="give a format"):
         write(make_check_ins(), tmp_path / "t.xyz")
     assert not list(tmp_path.iterdir())
 
@@ -309,7 +309,7 @@ def test_an_endless_id_costs_its_row_and_no_memory(tmp_path: Path) -> None:
         ("place,lat,lng\na,400.17,1\n", r"latitude\[0\] = 400.17 is not allowed"),
         ("place,lat,lng\na,1,1\na,1,1\n", "two places have the same id"),
         ("place,lat,lng\n,1,1\n", "places without an id"),
-        ("place,lat,lng,row,column\na,1,1,1,1\nb,1,2,1,2\n", "not those of a whole grid"),
+        ("place,lat,lng,row,column\na,1,1,1,1\nb,1,2,1,2\n", "do not form a complete grid"),
     ],
 )
 def test_a_broken_file_of_places_is_refused_by_name(tmp_path: Path, text: str, message: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 
 from tracearena.engine import Cluster, use
 from tracearena.io.large.checkpoint import PartsCheckpoint
@@ -62,7 +62,7 @@ def stop(run: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[.
         with monkeypatch.context() as patch:
             patch.setenv("TRACEARENA_THREADS", "1")
             patch.setattr(transformation, "write_part", interrupted)
-            assert "--resume goes on" in run(*arguments, status=130)
+            assert "with --resume" in run(*arguments, status=130)
         return {part.name: part.stat().st_mtime_ns for part in written}
 
     return command

@@ -105,7 +105,7 @@ def test_ids_that_are_other_peoples_are_refused_in_large_tables_too(
     others = pl.col("user_id").replace(dict(zip(ids, [*ids[1:], ids[0]], strict=True)))
     pl.read_parquet(path).with_columns(user_id=others).write_parquet(swapped)
     said = run("applications", "error", "--original", path, "--released", swapped, status=2)
-    assert "under another user's id" in said
+    assert "the recording times of another user" in said
 
 
 @pytest.mark.slow

@@ -65,14 +65,14 @@ def test_a_stopped_run_goes_on_where_it_was(
         patch.setattr(transformation, "write_part", interrupted)
         said = run(*command, status=130)
     assert "2 of " in said
-    assert "--resume goes on" in said
+    assert "--resume" in said
     left = {part.name: part.stat().st_mtime_ns for part in written}
     assert not out.exists()
     unfinished = tmp_path / "out.unfinished"
     assert (unfinished / "secret-root").exists() == (not seed)
-    assert "--resume goes on" in run(*command, status=2)
+    assert "--resume" in run(*command, status=2)
     other = run("obfuscate", "GeoInd(200m)", *command[2:], "--resume", status=2)
-    assert "is of another run" in other
+    assert "belongs to a run with other" in other
     run(*command, "--resume")
     assert not unfinished.exists()
     assert {name: (out / name).stat().st_mtime_ns for name in left} == left
@@ -93,7 +93,7 @@ def test_what_cannot_be_streamed_is_refused_where_it_is_asked_for(
     for arguments, problem in [
         ((tmp_path / "p.csv", tmp_path / "out", "--to", "partitions", *columns), "needs a CSV or Parquet"),
         ((path, tmp_path / "o.parquet", "--resume"), "needs --to partitions"),
-        ((path, tmp_path / "out", "--to", "partitions", "--resume"), "there is no stopped run"),
+        ((path, tmp_path / "out", "--to", "partitions", "--resume"), "there is no interrupted run"),
     ]:
         assert problem in run(*GEOIND, *arguments, status=2)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["p.csv", "points.parquet"]
@@ -176,5 +176,5 @@ def test_a_name_that_tells_no_format_is_refused_before_anything_is_read(
     path = laid_out(city(3, 3), tmp_path, "csv")
     monkeypatch.setattr("tracearena.io.read", None)
     for command in (GEOIND, ("convert",)):
-        assert "out.xyz: name a format" in run(*command, path, tmp_path / "out.xyz", status=2)
+        assert "out.xyz: give a format" in run(*command, path, tmp_path / "out.xyz", status=2)
         assert "partitions" in run(*command, path, tmp_path / "out.csv", "--to", "parts", status=2)

@@ -64,7 +64,7 @@ def test_parts_of_text_are_its_points_and_a_stopped_run_goes_on(
     with monkeypatch.context() as patch:
         patch.setenv("TRACEARENA_THREADS", "1")
         patch.setattr(transformation, "write_part", interrupted)
-        assert "--resume goes on" in run(*command, status=130)
+        assert "with --resume" in run(*command, status=130)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["out.unfinished", "points.csv"]
     left = {part.name: part.stat().st_mtime_ns for part in written}
     told = json.loads(run(*command, "--resume", "--json"))
@@ -101,6 +101,6 @@ def test_a_few_events_are_converted_to_partitions_as_ever(tmp_path: Path, run: C
     events = tmp_path / "events.csv"
     events.write_text("user,time,place,lat,lon\n1,2024-05-01T12:00:00Z,a,35.7,139.7\n")
     said = run("convert", events, tmp_path / "out", "--to", "partitions", "--resume", status=2)
-    assert "there is no stopped run to go on with" in said
+    assert "there is no interrupted run to resume" in said
     run("convert", events, tmp_path / "out", "--to", "partitions")
     assert "place" in " ".join(pl.read_parquet_schema(tmp_path / "out" / "part-00000.parquet"))

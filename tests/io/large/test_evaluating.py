@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 from tests.io.large.event_tables import frame_of, laid_out
 
 from tracearena.engine import use
@@ -134,7 +134,7 @@ def test_without_the_attacks_the_rest_is_the_same(tmp_path: Path, run: Callable[
 def test_with_the_attacks_large_tables_are_read_at_once_and_it_is_said(tmp_path: Path) -> None:
     done = tracearena("evaluate", "--json", *tables(tmp_path, "file"))
     assert set(done.json) >= PRIVACY
-    assert "--utility-only leaves the attacks out" in done.err
+    assert "--utility-only, which leaves out the attacks" in done.err
 
 
 def test_people_are_shown_utility_alone(tmp_path: Path, run: Callable[..., str]) -> None:
@@ -149,7 +149,7 @@ def test_what_attacks_need_does_not_apply_to_utility_alone(tmp_path: Path, run: 
     said = run(*UTILITY, *words, "--legacy-ppmtf", status=2)
     assert "--legacy-ppmtf does not apply to utility alone" in said
     said = run(*UTILITY, *words, "--top", 5, "--cluster", "local:2", status=2)
-    assert "is cut down to the most visited places, which needs all rows at once" in said
+    assert "is restricted to the most visited places, which needs all rows at once" in said
 
 
 @pytest.mark.slow

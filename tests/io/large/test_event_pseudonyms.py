@@ -128,7 +128,7 @@ def test_a_release_does_not_go_on_with_other_places(
     command = ("pseudonymise", table, tmp_path / "out", *PARTS, "--id-table", tmp_path / "ids.csv")
     stop(*command, "--places", tmp_path / "places.csv")
     elsewhere = run(*command, "--places", tmp_path / "elsewhere.csv", "--resume", status=2)
-    assert "is of another run" in elsewhere
+    assert "belongs to a run with other" in elsewhere
     run(*command, "--places", tmp_path / "places.csv", "--resume")
 
 
@@ -157,10 +157,10 @@ def test_what_cannot_be_written_in_parts_is_refused(tmp_path: Path, run: Callabl
     for given, problem in [
         ((tmp_path / "gowalla.txt", "out", *PARTS), "needs a CSV or Parquet file of events"),
         ((tmp_path / "released.csv", "out", *PARTS), "needs a Parquet file of released traces"),
-        ((released, "out", *PARTS, *original), "--to does not apply to what is scored beside --original"),
+        ((released, "out", *PARTS, *original), "--to does not apply to a release compared with --original"),
         ((released, "out.parquet", "--resume"), "--resume needs --to partitions"),
         ((path, "out.parquet", "--cluster", "local:2"), "--cluster needs --to partitions"),
-        ((path, "out", *PARTS, "--resume"), "there is no stopped run"),
+        ((path, "out", *PARTS, "--resume"), "there is no interrupted run"),
         ((path, "out", "--to", "table"), "partitions"),
     ]:
         source, name, *how = given

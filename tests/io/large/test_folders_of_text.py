@@ -98,6 +98,6 @@ def test_what_lies_beside_is_named_where_parts_are_asked_for(tmp_path: Path, run
     path = folder_of(city(3, 3).to_frame(), tmp_path)
     out = (tmp_path / "out", "--to", "partitions")
     (path / "at-0" / "notes.txt").write_text("x")
-    assert "holds notes.txt beside CSV files" in run("obfuscate", "GeoInd(100m)", path, *out, status=2)
+    assert "has notes.txt next to CSV files" in run("obfuscate", "GeoInd(100m)", path, *out, status=2)
     (path / "at-0" / "notes.txt").rename(path / "at-0" / "notes.csv")
-    assert large.find_points_obstacle(Input(path)) == "holds notes.csv, which is no table of points"
+    assert large.find_points_obstacle(Input(path)) == "has notes.csv, which is no table of points"

@@ -83,7 +83,7 @@ def test_a_release_does_not_go_into_the_folder_it_is_made_from(
     (tmp_path / "in").mkdir()
     some(5).write_parquet(tmp_path / "in" / "a.parquet")
     said = run(*GEOIND, tmp_path / "in", tmp_path / "in" / "out", "--to", "partitions", status=2)
-    assert "lies in a folder that is read here" in said
+    assert "is inside a folder that is an input" in said
     assert [one.name for one in (tmp_path / "in").iterdir()] == ["a.parquet"]
 
 
@@ -111,7 +111,7 @@ def test_a_run_whose_secret_root_is_gone_does_not_go_on_under_another(tmp_path: 
     parts.part(0).write_bytes(b"part")
     parts.add(0, {"points": 1})
     (parts.folder / "secret-root").unlink()
-    with pytest.raises(ParameterError, match="secret root"):
+    with pytest.raises(ParameterError, match="secret seed"):
         parts.root(root, 2)
 
 
@@ -135,7 +135,7 @@ def test_a_csv_beside_parquet_files_is_not_left_out(tmp_path: Path, run: Callabl
     some(5).write_parquet(tmp_path / "in" / "a.parquet")
     some(5).write_csv(tmp_path / "in" / "b.csv")
     said = run(*GEOIND, tmp_path / "in", tmp_path / "out", "--to", "partitions", status=2)
-    assert "holds b.csv beside Parquet files" in said
+    assert "has b.csv next to Parquet files" in said
 
 
 @pytest.mark.parametrize("option", [("--delimiter", ";"), ("--decimal", ","), ("--time-format", "%Y")])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.border.command_line import tracearena
+from tests.command_line import tracearena
 from tests.io.large.tables import city, laid_out
 
 from tracearena.engine import use
@@ -164,7 +164,7 @@ def test_a_run_that_goes_on_replaces_no_other_id_table(
     ):
         for file, text in there.items():
             file.write_text(text)
-        assert "only way back" in run(*command, "--resume", status=2)
+        assert "only way to reverse" in run(*command, "--resume", status=2)
         assert {file: file.read_text() for file in there} == there
         for file in there:
             file.unlink()
@@ -185,8 +185,8 @@ def test_an_id_table_whose_salt_is_of_something_else_is_not_the_runs_own(
     command = ("pseudonymise", path, tmp_path / "out", "--to", "partitions", "--id-table", ids)
     kill_at_the_end(*command)
     (tmp_path / "ids.csv.salt").write_text("")
-    assert "only way back" in run(*command, "--resume", status=2)
-    assert "is void" in tracearena(*command, "--resume", "--again").err
+    assert "only way to reverse" in run(*command, "--resume", status=2)
+    assert "no longer valid" in tracearena(*command, "--resume", "--again").err
 
 
 def test_parts_have_one_name(tmp_path: Path, run: Callable[..., str]) -> None:

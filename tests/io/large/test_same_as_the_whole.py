@@ -56,7 +56,7 @@ def test_coordinates_are_judged_by_all_rows_of_all_parts(folder: Path, tmp_path:
 
 def test_points_of_which_most_are_swapped_are_refused_with_the_first(folder: Path, tmp_path: Path) -> None:
     points(301, 95.0, user="bob").with_columns(lon=pl.lit(10.0)).write_parquet(folder / "b.parquet")
-    with pytest.raises(FileError, match=r"b\.parquet.*95\.0, 10\.0.*look swapped") as refused:
+    with pytest.raises(FileError, match=r"b\.parquet.*95\.0, 10\.0.*seem to be swapped") as refused:
         open_point_chunks(folder, tmp_path / "scratch")
     assert refused.value.faults[0].row == 1
 
@@ -120,10 +120,10 @@ def test_an_edited_class_is_another_algorithm(tmp_path: Path, monkeypatch: pytes
 
 
 def test_nothing_is_written_into_a_folder_that_is_read(folder: Path, run: Callable[..., str]) -> None:
-    assert "folder that is read here" in run("convert", folder, folder / "b.parquet", status=2)
+    assert "folder that is an input" in run("convert", folder, folder / "b.parquet", status=2)
     secret = ("--id-table", folder / "ids.csv", "--seed", "1")
     told = run("pseudonymise", folder, folder.parent / "out.parquet", *secret, status=2)
-    assert "folder that is read here" in told
+    assert "folder that is an input" in told
     assert [file.name for file in folder.iterdir()] == ["a.parquet"]
 
 
@@ -142,4 +142,4 @@ def test_parts_of_a_folder_with_another_file_are_refused_by_its_name(
 ) -> None:
     (folder / "README.txt").write_text("hello\n")
     told = run("convert", folder, folder.parent / "out", "--to", "partitions", status=2)
-    assert "holds README.txt beside Parquet files" in told
+    assert "has README.txt next to Parquet files" in told

@@ -40,7 +40,7 @@ def require_same(path: Path, scratch: Path, layout: Layout = AS_NAMED) -> dict[s
     report.noticed.pop("same time", None)  # what is done with the portions tells
     for chunk in (40, 1 << 20):
         with use(chunk_rows=300):
-            table, found = large.open_point_chunks(path, scratch, chunk=chunk, layout=layout)
+            table, found = large.open_point_chunks(Input(path, layout), scratch, chunk=chunk)
         assert len(table.chunks) > 20 or chunk > 40
         for one in table.portions:
             own = expected.take_users(slice(one.first_user, one.stop_user))
@@ -124,7 +124,7 @@ def test_tables_of_every_layout_are_what_they_are_as_a_whole(
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ([row.replace("T", " at ") for row in lines(100)], "no time can be read"),
+        ([row.replace("T", " at ") for row in lines(100)], "no time could be read"),
         ([row.replace(",1", ",north", 1).replace(",35", ",east") for row in lines(100)], "bad latitude"),
         ([], "a header and no rows"),
         ([*lines(100), "3,2024\0"], "zero bytes"),

@@ -152,9 +152,10 @@ def test_tensor_cells_stand_once(tmp_path: Path) -> None:
 
 
 def test_parameters_must_fit_together(tmp_path: Path) -> None:
-    good = ppmtf.Parameters(*(np.ones((rows, 2)) for rows in (3, 4, 4, 5)))
+    good = ppmtf.Parameters(*(np.arange(rows * 2.0).reshape(rows, 2) + rows for rows in (3, 4, 4, 5)))
     ppmtf.write_parameters(good, tmp_path, iteration=7)
-    assert ppmtf.read_parameters(tmp_path, iteration=7).shape == (3, 4, 5)
+    read = ppmtf.read_parameters(tmp_path, iteration=7)
+    assert all(np.array_equal(getattr(read, name), getattr(good, name)) for name in "ABCD")
     file(tmp_path, "modelparameter_Itr7_C.csv", "1,2\n")
     with pytest.raises(FileError, match="B has 4 places but C has 1"):
         ppmtf.read_parameters(tmp_path, iteration=7)

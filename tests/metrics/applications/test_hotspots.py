@@ -148,6 +148,14 @@ def test_geolife_has_the_shape_of_figure_3(shared_data: Path) -> None:
     assert 0.025 < gains[1000] < 0.045
 
 
+def test_noise_is_updated_for_as_many_rounds_as_asked() -> None:
+    rng = np.random.default_rng(1)
+    original = GpsTraces.from_points(
+        [1] * 500, range(500), rng.normal(40, 0.01, 500), rng.normal(116, 0.01, 500)
+    )
+    assert hotspots(original, GeoInd(expected_noise=250).transform(original, seed=1), rounds=3).rounds == 3
+
+
 def test_with_a_margin_what_leaves_the_area_is_no_longer_heaped_on_its_border() -> None:
     area = Box(35.0, 139.0, 35.02, 139.02)
     latitude = np.concatenate([np.full(5, 35.01), np.full(5, 35.0001)])

@@ -43,6 +43,27 @@ def test_independent_noise_does_not_hide_a_home() -> None:
     assert hidden.home_found == 0
 
 
+@pytest.mark.parametrize(
+    ("clock", "at_home", "at_work"),
+    [("07:59", 1, 0), ("08:00", 0, 0), ("09:59", 0, 0), ("10:00", 0, 1), ("16:59", 0, 1), ("17:00", 0, 0),
+     ("19:59", 0, 0), ("20:00", 1, 0)],
+)  # fmt: skip
+def test_nights_last_from_eight_to_eight_and_office_hours_from_ten_to_five(
+    clock: str, at_home: int, at_work: int
+) -> None:
+    monday = int(np.datetime64(f"2019-04-01T{clock}", "ms").astype(np.int64))
+    traces = GpsTraces.from_points([1], [monday], [40.0], [0.0])
+    found = compare_homes(traces, traces, timezone="UTC")
+    assert (found.users_with_home, found.users_with_work) == (at_home, at_work)
+
+
+@pytest.mark.parametrize(("apart", "chance"), [(0.001, 1.0), (0.01, 0.0)])
+def test_the_home_of_a_neighbour_is_found_by_chance(apart: float, chance: float) -> None:
+    """Of two people, who live 111 m or 1.1 km apart."""
+    traces = GpsTraces.from_points([1, 2], [0, 0], [40.0, 40.0 + apart], [0.0, 0.0])
+    assert compare_homes(traces, traces, timezone="UTC").home_chance == chance
+
+
 def test_without_points_at_night_there_is_no_home() -> None:
     original = GpsTraces.from_points([1], [12 * HOUR], [0.0], [0.0])
     found = compare_homes(original, original)

@@ -149,6 +149,22 @@ def test_the_first_order_search_finds_the_best_of_all_permutations(table, seed):
     assert found.similarity == pytest.approx(best)
 
 
+def test_the_first_order_search_finds_partners_for_fewer_places():
+    """One user has been at two of five places: many exchanges are of places that she never visits."""
+    rng = np.random.default_rng(5)
+    sigmas = [[np.append(sigma, [5, 6, 7])] for sigma in itertools.permutations(range(5))]
+    gains = []
+    for seed in range(4):
+        profiles = profiles_of([rng.integers(0, 2, 48), rng.integers(0, 5, 48)])
+        start, found = (
+            first_order_mapping(profiles, profiles, 0, 1, steps=steps, seed=seed).similarity
+            for steps in (0, 500)
+        )
+        assert found == pytest.approx(max(first_order_by_hand(profiles, 0, 1, sigma) for sigma in sigmas))
+        gains.append(found - start)
+    assert max(gains) > 0.01
+
+
 def test_the_first_order_search_finds_the_best_of_seven_places():
     from tracearena.metrics._kernels import first_order_value
     from tracearena.metrics.similarity import _build_tables

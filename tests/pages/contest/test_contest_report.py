@@ -29,14 +29,15 @@ from tracearena.pages.contest_data import assign_team_styles, find_tied_teams
 SECTIONS = [
     "Who won",
     "The board",
-    "Everybody against everybody",
+    "All attacks",
     "Two kinds of privacy",
     "What privacy costs",
     "The cheating team",
     "One person's day, before and after",
-    "What the published data is still good for",
-    "The rules in plain words",
-    "Where this comes from",
+    "Usefulness of the published data",
+    "The rules",
+    "What to do next",
+    "How to reproduce this page",
 ]
 
 
@@ -160,18 +161,18 @@ def scored(*, data_sets: int, pseudonymised: bool = True) -> ReportData:
 @pytest.mark.parametrize("pseudonymised", [True, False])
 def test_a_board_of_scores_alone_has_a_page(data_sets: int, pseudonymised: bool) -> None:
     html = contest_report(scored(data_sets=data_sets, pseudonymised=pseudonymised)).html()
-    shown = [*SECTIONS[:2], "What does not count", *SECTIONS[2:5], *SECTIONS[8:]]
+    shown = [*SECTIONS[:2], "Refused files", *SECTIONS[2:5], *SECTIONS[8:]]
     assert headings(html) == shown
     assert "a <b>" not in re.sub(r"<script.*?</script>", "", html, flags=re.S)
     assert "a &lt;b&gt;" in html
     assert "the phase ended &lt;before&gt; that" in html
-    assert "invalid: nothing handed in" in html
+    assert "invalid: no submission" in html
     assert "invalid: below 0.7" in html
     name = (
         "trace-inference challenge" if data_sets == 1 else "re-identification challenge and trace-inference"
     )
     assert f"The {name}" in html
-    assert ("b / 2" in html) == (data_sets == 2)
+    assert ("b / TRP" in html) == (data_sets == 2)
     assert html.count("<figcaption>") == html.count("<figure")
 
 

@@ -53,7 +53,6 @@ NASTY = (
 )
 PLAIN = tuple("abcdefghij")
 SCHEDULE = Schedule.from_dict({
-    "registration_begin": "2026-05-01T00:00Z", "registration_end": "2026-05-08T00:00Z",
     "anonymization_begin": "2026-05-08T00:00Z", "anonymization_end": "2026-05-15T00:00Z",
     "attack_begin": "2026-05-16T00:00Z", "attack_end": "2026-05-23T00:00Z",
     "results_begin": "2026-05-24T00:00Z",

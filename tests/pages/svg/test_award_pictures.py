@@ -7,7 +7,7 @@ from tests.pages.svg.gallery import SVG, board, numbers, of_class, tree
 
 from tracearena.contest import Award, Standing, make_awards
 from tracearena.contest.report_data import estimate_margin
-from tracearena.pages.contest_data import TeamStyle, assign_team_styles
+from tracearena.pages.contest_data import TeamStyle, assign_team_styles, estimate_award_margin
 from tracearena.pages.svg import margins_picture, podium_picture
 
 LOOKS = {name: TeamStyle("#0072B2", "circle") for name in "abcdefgh"}
@@ -33,14 +33,18 @@ def test_bands_are_twice_the_margin_wide_around_the_score() -> None:
 @pytest.mark.parametrize(("second", "tied"), [(0.49, True), (0.481, True), (0.479, False)])
 def test_whoever_luck_may_have_kept_from_winning_is_named(second: float, tied: bool) -> None:
     caption = margins_picture(award(0.5, second), 0.01, LOOKS).caption
-    assert ("as good as tied: b." in caption) == tied
-    assert ("nobody else comes so near" in caption) != tied
+    assert ("Tied within this margin: b." in caption) == tied
+    assert ("no other team is close enough" in caption) != tied
 
 
-def test_sums_of_attackers_are_bars_without_luck() -> None:
-    best = make_awards(board())[-1]
-    picture = margins_picture(best, 0.01, assign_team_styles(board().roster))
-    assert not of_class(picture, "margin")
+def test_sums_of_attackers_are_bars_with_the_luck_of_all_their_targets() -> None:
+    shown = board()
+    best = make_awards(shown)[-1]
+    luck = estimate_award_margin(shown, best)
+    assert luck == pytest.approx(estimate_margin(shown.rules.users) * len(shown.targets()) ** 0.5)
+    picture = margins_picture(best, luck, assign_team_styles(shown.roster))
+    assert len(of_class(picture, "margin")) == len(best.places)
+    assert f"± {luck:.3f}" in picture.caption
     bars = [one for one in of_class(picture, "mark") if one.tag == f"{SVG}rect"]
     widths = [float(one.attrib["width"]) for one in bars]
     values = [place.value for place in best.places]
@@ -83,7 +87,7 @@ def test_the_first_step_is_the_highest() -> None:
 def test_an_award_that_nobody_earned_has_pictures() -> None:
     nobody = award()
     for picture in (margins_picture(nobody, 0.01, {}), podium_picture(nobody, {})):
-        assert picture.caption == "Best anonymization: nobody earned it."
+        assert picture.caption == "Best anonymization: no winner."
         assert picture.table_rows == ()
 
 

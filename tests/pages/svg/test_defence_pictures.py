@@ -53,14 +53,14 @@ def test_bands_reach_from_the_estimate_to_the_ceiling() -> None:
 
 def test_a_figure_above_what_is_possible_is_said_to_come_of_weak_attacks() -> None:
     rows = [replace(SAMPLES[1], band=Band(0.1, 0.3))]
-    assert "would seem to hide more than habits alone leave" in afterwards_picture(rows, ["A-T"]).caption
+    assert "is higher than that of habits alone" in afterwards_picture(rows, ["A-T"]).caption
     fair = [replace(SAMPLES[1], band=Band(0.1, 0.7))]
     assert "would seem" not in afterwards_picture(fair, ["A-T"]).caption
 
 
 def test_without_attacks_on_whereabouts_there_is_nothing_to_compare() -> None:
     picture = afterwards_picture(SAMPLES, ["A-R"])
-    assert picture.caption == "No attack of the contest asked where people were."
+    assert picture.caption == "No attack of the contest inferred whereabouts."
     assert of_class(picture, "hollow") == []
 
 
@@ -79,7 +79,7 @@ def test_bars_are_as_long_as_shares_of_events() -> None:
         assert len(widths) == len(shares) == len(picture.table_rows)
         full = max(widths) / max(shares)
         assert widths == pytest.approx([full * share for share in shares], abs=0.02)
-    assert "b left 100% of all events where they were" in picture.caption
+    assert "b released 100% of all events at their original place" in picture.caption
 
 
 @pytest.mark.parametrize("limit_km", [1.0, 2.0])
@@ -89,7 +89,7 @@ def test_the_limit_stands_where_events_become_worthless(limit_km: float) -> None
     bars = of_class(picture, "mark")
     below = [bar for bar in bars if float(bar.attrib["y"]) > float(line.attrib["y1"])]
     assert f", {limit_km:g}–{limit_km + 0.5:g} km: " in (below[0][0].text or "")
-    assert f"worthless from {limit_km:g} km on" in [one.text for one in tree(picture).iter(f"{SVG}text")]
+    assert f"utility 0 from {limit_km:g} km on" in [one.text for one in tree(picture).iter(f"{SVG}text")]
 
 
 def moments(picture: Picture, attribute: str) -> dict[int, list[Element]]:
@@ -121,4 +121,4 @@ def test_a_day_shows_what_was_hidden_and_what_became_a_set() -> None:
     assert sets > 0
     crosses = [one for one in tree(picture).iter(f"{SVG}path") if one.get("class") == "line"]
     assert len(crosses) == gone
-    assert f"0 were moved, {sets} became a set of places and {gone} were hidden." in picture.caption
+    assert f"0 were moved, {sets} became a set of places and {gone} were deleted." in picture.caption

@@ -143,8 +143,12 @@ def test_the_caption_counts_attackers_and_targets(shown: Board, picture: Picture
 
 
 def test_two_data_sets_have_their_own_rows() -> None:
-    picture = matrix_picture(board(data_sets=2), AttackKind.REIDENTIFICATION)
-    assert {row[0] for row in picture.table_rows} >= {"a / 1", "a / 2"}
+    shown = board(data_sets=2)
+    both = {row[0] for row in matrix_picture(shown, AttackKind.REIDENTIFICATION).table_rows}
+    assert both >= {"a / IDP", "a / TRP"}
+    first, second = (matrix_picture(shown, AttackKind.REIDENTIFICATION, number) for number in (1, 2))
+    assert {row[0] for row in (*first.table_rows, *second.table_rows)} == both
+    assert not {row[0] for row in first.table_rows[:-1]} & {row[0] for row in second.table_rows[:-1]}
 
 
 def test_a_contest_without_a_valid_data_set_has_an_empty_matrix() -> None:

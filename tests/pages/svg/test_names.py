@@ -50,7 +50,7 @@ def test_a_shortened_name_fits(name: str, room: int) -> None:
 def test_a_badge_holds_the_name_and_nothing_else(name: str) -> None:
     parsed = fromstring(format_badge(name, TeamStyle("#0072B2", "circle")))
     assert {attribute for one in parsed.iter() for attribute in one.attrib} <= ALLOWED
-    assert parsed.find("bdi").text == shorten_name(name, 28)
+    assert parsed.find("bdi").text == shorten_name(name, 64)
     assert [one.tag for one in parsed.iter()] == ["span", "svg", "circle", "bdi"]
 
 

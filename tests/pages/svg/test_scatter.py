@@ -65,7 +65,7 @@ def test_the_valid_area_begins_at_the_threshold_and_invalid_teams_are_hollow() -
     assert float(area.attrib["x"]) == pytest.approx(_AREA.x(shown.rules.utility_threshold), abs=0.01)
     (hollow,) = of_class(picture, "hollow")
     assert hollow.find(f"{SVG}title").text.startswith(f"{PLAIN[-1]}:")
-    assert "One team overdid it: below 0.7" in picture.caption
+    assert "One team is below 0.7" in picture.caption
 
 
 def test_axes_run_from_0_to_1_and_say_which_end_is_good() -> None:

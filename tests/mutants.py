@@ -1,0 +1,558 @@
+"""Mutation testing of the core: small changes of the code, each of which a test of the same area must notice.
+
+    python -m tests.mutants [--sample 420] [--seed 34] [--area NAME] [--survivors]
+
+The places that Cosmic Ray can change are listed, except those in messages, annotations and decorators. A
+sample of them is spread over the areas in proportion to their places. Two copies of the tree then take one
+change after the other, and run the tests of its area that execute the changed line on the unchanged code.
+Modules of compiled kernels run as Python; others use the kernels as they were compiled. `--survivors` runs
+only those that survived the last time, after new tests. The page is written when all areas have run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import itertools
+import json
+import os
+import queue
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "measurements" / "mutants.md"
+RESULTS = ROOT / ".mutants.json"
+CHOSEN = ROOT / ".chosen.json"
+"""The tests to run, in a copy."""
+WORKERS = 2
+SLOWEST_TEST_S = 2.0
+"""Tests that need more of the processor on the unchanged code do not run: kernels as Python are slow."""
+MEMORY = 4 << 30
+
+
+@dataclass(frozen=True)
+class Area:
+    """Modules to change, and the tests that must notice."""
+
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+AREAS = {
+    "metrics": Area(("metrics/*.py", "metrics/applications/*.py"), ("metrics",)),
+    "contest scores and awards": Area(
+        ("contest/board.py", "contest/rules.py", "metrics/contest_scores.py"),
+        (
+            "contest/test_awards.py",
+            "contest/test_board.py",
+            "contest/test_rules.py",
+            "contest/test_submissions.py",
+            "contest/test_score_tables.py",
+            "metrics/test_contest_scores.py",
+        ),
+    ),
+    "obfuscation": Area(("obfuscation/*.py",), ("obfuscation",)),
+    "attacks": Area(
+        ("attacks/*.py", "attacks/bayesian/*.py"),
+        ("attacks", "arena/test_deanonymisation.py"),
+    ),
+    "linker": Area(("attacks/linking/*.py",), ("attacks/linking",)),
+    "PPMTF": Area(
+        (
+            "synthesis/ppmtf/_*_kernels.py",
+            "synthesis/ppmtf/budget.py",
+            "synthesis/ppmtf/deniability.py",
+            "synthesis/ppmtf/generation.py",
+            "synthesis/ppmtf/gibbs.py",
+            "synthesis/ppmtf/tensors.py",
+        ),
+        ("synthesis/ppmtf",),
+    ),
+    "pseudonyms": Area(("arena/pseudonyms.py",), ("arena/test_pseudonyms.py",)),
+    "times": Area(
+        ("io/fields/times.py", "traces/time.py", "traces/clock.py"),
+        ("io/test_times.py", "io/test_splits.py", "io/formats", "traces"),
+    ),
+}
+
+OPERATORS = re.compile(
+    "core/(Replace(Binary|Comparison)Operator_("
+    "Add_Sub|Sub_Add|Mul_Div|Div_Mul|FloorDiv_Mul|Mod_FloorDiv|Pow_Mul|BitAnd_BitOr|BitOr_BitAnd|BitXor_BitAnd"
+    "|LShift_RShift|RShift_LShift|Eq_NotEq|NotEq_Eq|Lt_LtE|Lt_GtE|LtE_Lt|LtE_Gt|Gt_GtE|Gt_LtE|GtE_Gt|GtE_Lt"
+    "|Is_IsNot|IsNot_Is)|ReplaceUnaryOperator_Delete_.*|AddNot|Replace[A-Z][a-z]+With[A-Z][a-z]+"
+    "|ExceptionReplacer|NumberReplacer|ZeroIterationForLoop)"
+)
+"""Plausible mistakes: a shift instead of a plus fails at once and would only raise the score."""
+
+_P = "src/tracearena/"
+EQUIVALENT: dict[tuple[str, str, str], str] = {
+    (
+        f"{_P}metrics/applications/homes.py",
+        "found_longitude = (longitude[0] + centre[0] / max(east, 1.0) + 180) % 360 - 180",
+        "found_longitude = (longitude[0] + centre[0] / max(east, 1.0) - 180) % 360 - 180",
+    ): "Longitudes 360 degrees apart are the same.",
+    (
+        f"{_P}contest/rules.py",
+        "close = difflib.get_close_matches(str(name), known, 1)",
+        "close = difflib.get_close_matches(str(name), known, 2)",
+    ): "Only the first is used, and the nearest comes first.",
+    (
+        f"{_P}attacks/linking/evidence.py",
+        "return _number_pairs(before, short, 151)",
+        "return _number_pairs(before, short, 152)",
+    ): "Pairs of numbers up to 150 are still told apart.",
+    (
+        f"{_P}attacks/linking/evidence.py",
+        "bins = np.full(len(rows), -1, np.int64)",
+        "bins = np.full(len(rows), - 2, np.int64)",
+    ): "Rows with any negative number are not counted.",
+    (
+        f"{_P}attacks/linking/evidence.py",
+        "moved = np.nan_to_num(rows.step_m, nan=-1.0) > 50",
+        "moved = np.nan_to_num(rows.step_m, nan=- 0.0) > 50",
+    ): "Neither is more than 50.",
+    (
+        f"{_P}attacks/linking/evidence.py",
+        "return np.where(moved & (before >= 0) & (cell >= 0), mixed, -1)",
+        "return np.where(moved & (before >= 0) & (cell >= 1), mixed, -1)",
+    ): "Numbers of cells are much larger than 1.",
+    (
+        f"{_P}attacks/linking/scoring.py",
+        "high = max(int(seen.max(initial=0)), int(known.max(initial=0)))",
+        "high = max(int(seen.max(initial=0)), int(known.max(initial= 1)))",
+    ): "The table gets one more bin at most, which nobody has.",
+    (
+        f"{_P}attacks/linking/scoring.py",
+        "return max(int(both.sum()), 1), (number[seen], number[known])",
+        "return max(int(both.sum()), 2), (number[seen], number[known])",
+    ): "The table gets one more bin at most, which nobody has.",
+}
+"""Changes that no test can notice: file, line before and after, and the reason."""
+
+INTRODUCTION = """# Mutation testing
+
+A mutant is the code with one small mistake: `<=` instead of `<`, a number that is one larger, a loop that
+never runs. A test of the same area must fail; the tests of digests, of recorded commands and of published
+data do not count. `make mutants` draws a sample of places in proportion to the places of each area, and
+writes this page. Messages, annotations, decorators and docstrings stay as they are.
+
+Tests were then written for mutants that no test had noticed. So there are two shares: that of the tests as
+they were, which estimates how many of all such mistakes are noticed, and the score, with the new tests.
+Equivalent mutants, which no test can notice, count in neither.
+
+Tests of at most {slowest:g} s of the processor on the unchanged code run, with ten examples for each
+property; mutants of compiled kernels run as Python. A test that never ends counts as a failure. Seed {seed};
+the sample needed {minutes:.0f} minutes of the processor.
+
+| area | places | mutants | equivalent | noticed at first | noticed | survived | at first | score |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
+"""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: the operator, and which of its places in the module it changes."""
+
+    area: str
+    module: str
+    line: int
+    operator: str
+    occurrence: int
+
+
+def list_places(area: str) -> list[list[Mutant]]:
+    """Return the places of an area that can be changed, each with all of its changes."""
+    from cosmic_ray.ast import ast_nodes, get_ast
+    from cosmic_ray.plugins import get_operator, operator_names
+
+    operators = {name: get_operator(name)() for name in operator_names() if OPERATORS.fullmatch(name)}
+    places: dict[tuple[Any, ...], list[Mutant]] = defaultdict(list)
+    package = ROOT / "src" / "tracearena"
+    for path in sorted({path for pattern in AREAS[area].modules for path in package.glob(pattern)}):
+        if area == "metrics" and path.name == "contest_scores.py":
+            continue
+        source = path.read_text()
+        lines = source.splitlines()
+        nodes, excluded = list(ast_nodes(get_ast(source))), list(find_excluded(source))
+        for name, operator in operators.items():
+            positions = [start for node in nodes for start, _ in operator.mutation_positions(node)]
+            for occurrence, start in enumerate(positions):
+                # The star before keyword-only parameters is no product.
+                is_marker = lines[start[0] - 1][start[1] :].startswith("*,")
+                if not is_marker and not any(first <= start < last for first, last in excluded):
+                    kind = name.partition("_")[0]
+                    places[path, start, kind].append(
+                        Mutant(area, str(path.relative_to(ROOT)), start[0], name, occurrence)
+                    )
+    return [places[key] for key in sorted(places)]
+
+
+def find_excluded(source: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Yield where annotations, decorators, texts with values, and raised errors stand."""
+    for node in ast.walk(ast.parse(source)):
+        parts: list[Any] = [*getattr(node, "decorator_list", ())]
+        parts += [getattr(node, "annotation", None), getattr(node, "returns", None)]
+        if isinstance(node, ast.JoinedStr | ast.Raise):
+            parts.append(node)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            parts.append(node)
+        for part in filter(None, parts):
+            # Positions count bytes in `ast`, and characters in Cosmic Ray: these lines are ASCII up to there.
+            yield (part.lineno, part.col_offset), (part.end_lineno, part.end_col_offset)
+
+
+@cache
+def mutate(mutant: Mutant) -> tuple[str, str] | None:
+    """Return the module before and after the change, or None if the change is no Python."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    before = (ROOT / mutant.module).read_text()
+    after = mutate_code(before, get_operator(mutant.operator)(), mutant.occurrence)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(after, mutant.module, "exec")
+        except SyntaxError:
+            return None
+    return before, after
+
+
+def describe(mutant: Mutant) -> tuple[str, str, str]:
+    """Return the file, and the changed lines before and after."""
+    before, after = mutate(mutant) or ("", "")
+    changed = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[3:]
+    old = " ".join(line[1:].strip() for line in changed if line[0] == "-")
+    return mutant.module, old, " ".join(line[1:].strip() for line in changed if line[0] == "+")
+
+
+def draw_sample(places: dict[str, list[list[Mutant]]], size: int, seed: int) -> dict[str, list[Mutant]]:
+    """Draw places without replacement, of each area in proportion to its places, and one change of each."""
+    total = sum(map(len, places.values()))
+    sample = {}
+    for area, of_area in places.items():
+        rng = random.Random(f"{seed} {area}")
+        drawn = filter(mutate, (rng.choice(changes) for changes in rng.sample(of_area, len(of_area))))
+        sample[area] = list(itertools.islice(drawn, max(1, round(size * len(of_area) / total))))
+    return sample
+
+
+class TestRecord:
+    """A plugin of pytest that measures tests of the unchanged code, or runs chosen ones, quickest first.
+
+    What is measured: the seconds of the processor of each test that passes, and which tests execute each line
+    of the area. Neither depends on what else the machine does.
+    """
+
+    def __init__(self, record: Path, area: str) -> None:
+        self.record = record
+        self.known: dict[str, float] | None = None
+        if record.exists():
+            known, chosen = json.loads(record.read_text())["seconds"], json.loads(CHOSEN.read_text())
+            self.known = {test: known[test] for test in (known if chosen is None else chosen)}
+        else:
+            from coverage import Coverage
+
+            package = ROOT / "src" / "tracearena"
+            self.coverage = Coverage(
+                data_file=None,
+                config_file=False,
+                include=[str(package / path) for path in AREAS[area].modules],
+            )
+            self.coverage.start()
+        self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if (known := self.known) is not None:
+            items[:] = sorted((item for item in items if item.nodeid in known), key=lambda i: known[i.nodeid])
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        if self.known is not None:
+            return (yield)
+        start = time.process_time()
+        self.coverage.switch_context(item.nodeid)
+        signal.setitimer(signal.ITIMER_PROF, SLOWEST_TEST_S)
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            self.seconds[item.nodeid] = time.process_time() - start
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[Any]:
+        # What a fixture of a file computes, all tests of the file may check.
+        is_shared = self.known is None and fixturedef.scope != "function"
+        if is_shared:
+            self.coverage.switch_context(request.node.nodeid.partition("::")[0])
+        try:
+            return (yield)
+        finally:
+            if is_shared:
+                self.coverage.switch_context(request._pyfuncitem.nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if not report.passed:
+            self.failed.add(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        if self.known is not None:
+            return
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        lines = {
+            str(Path(file).relative_to(ROOT)): data.contexts_by_lineno(file) for file in data.measured_files()
+        }
+        passed = {test: s for test, s in self.seconds.items() if test not in self.failed}
+        self.record.write_text(json.dumps({"seconds": passed, "lines": lines}))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the plugin in a run of one mutant, and make sure that the copy is tested."""
+    if record := os.environ.get("MUTANTS_RECORD"):
+
+        def stop(number: int, frame: Any) -> None:
+            # An exception while a lock is taken would leave it locked: a moment later then.
+            if frame.f_code.co_filename.endswith(("threading.py", "thread.py", "_base.py", "queue.py")):
+                signal.setitimer(signal.ITIMER_PROF, 0.05)
+            else:
+                raise TimeoutError
+
+        signal.signal(signal.SIGPROF, stop)
+        config.pluginmanager.register(TestRecord(Path(record), os.environ["MUTANTS_AREA"]))
+        import tracearena
+
+        assert Path(tracearena.__file__).is_relative_to(ROOT), "the tests would import another tree"
+
+
+def run_tests(
+    tree: Path, area: str, is_kernel: bool, chosen: list[str] | None = None, limit: float = 3600
+) -> int:
+    """Run tests of an area in a copy, for at most that many seconds of the processor: the exit code."""
+    record = get_record(tree, area, is_kernel)
+    (tree / CHOSEN.name).write_text(json.dumps(chosen))
+    files = sorted({test.partition("::")[0] for test in chosen or ()})
+    environment = os.environ | {
+        "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TRACEARENA_DATA": str(tree / "no published data"),
+        "MUTANTS_RECORD": str(record),
+        "MUTANTS_AREA": area,
+        "NUMBA_DISABLE_JIT": str(int(is_kernel)),
+        "HYPOTHESIS_PROFILE": "everyday",
+    }
+    if is_kernel:
+        environment["TRACEARENA_THREADS"] = "1"
+    command = f"{sys.executable} -m pytest -q -p no:cacheprovider -p no:xdist -p tests.mutants".split()
+    # As Python, unsigned numbers warn when they wrap around, which compiled ones do on purpose.
+    command += ["--tb=no", "-W", "ignore:overflow encountered:RuntimeWarning"]
+    command += ["-m", "not slow and not long" if is_kernel else "not long"]
+    command += ["-x"] if record.exists() else []
+
+    def set_limits() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
+
+    process = subprocess.Popen(
+        command + (files or [f"tests/{path}" for path in AREAS[area].tests]),
+        cwd=tree,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=set_limits,
+    )
+    try:
+        # Threads that wait for each other for ever need no processor.
+        return process.wait(20 * limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return -signal.SIGXCPU
+
+
+def get_record(tree: Path, area: str, is_kernel: bool) -> Path:
+    """Return where the measured tests of an area are, shared by the copies."""
+    return tree.parent / f"{area}-{'python' if is_kernel else 'compiled'}.json"
+
+
+def choose_tests(mutant: Mutant, record: dict[str, Any]) -> list[str]:
+    """Return the tests that execute a mutant, or its module if importing it does; all, if none does."""
+    covered = record["lines"].get(mutant.module, {})
+    first = last = mutant.line
+    for node in ast.walk(ast.parse((ROOT / mutant.module).read_text())):
+        if isinstance(node, ast.stmt) and node.lineno <= mutant.line <= (node.end_lineno or 0):
+            body = getattr(node, "body", None)
+            end = body[0].lineno - 1 if body else node.end_lineno or 0
+            if mutant.line <= end or node.lineno == mutant.line:
+                first, last = node.lineno, max(end, node.lineno)
+    contexts = {context for line in range(first, last + 1) for context in covered.get(str(line), ())}
+    if "" in contexts:
+        contexts = {context for those in covered.values() for context in those}
+    chosen = [test for test in record["seconds"] if contexts & {test, test.partition("::")[0]}]
+    return chosen or list(record["seconds"])
+
+
+def run_all(mutants: list[Mutant]) -> Iterator[str]:
+    """Yield what became of each mutant: killed, timeout or survived."""
+    with tempfile.TemporaryDirectory() as folder:
+        trees = [Path(folder) / f"tree-{number}" for number in range(WORKERS)]
+        shutil.copytree(ROOT / "src", trees[0] / "src")
+        shutil.copytree(ROOT / "tests", trees[0] / "tests")
+        for name in ("conftest.py", "pyproject.toml"):
+            shutil.copy2(ROOT / name, trees[0] / name)
+        records = {}
+        for area, is_kernel in sorted({(mutant.area, is_kernel_module(mutant)) for mutant in mutants}):
+            start = time.monotonic()
+            record = get_record(trees[0], area, is_kernel)
+            if not is_kernel:
+                # This compiles the kernels.
+                run_tests(trees[0], area, is_kernel)
+                record.unlink()
+            run_tests(trees[0], area, is_kernel)
+            records[area, is_kernel] = json.loads(record.read_text())
+            assert run_tests(trees[0], area, is_kernel) == 0, f"tests of {area} fail on the unchanged code"
+            kind = "kernels" if is_kernel else "modules"
+            tests = len(records[area, is_kernel]["seconds"])
+            print(f"{area}, {kind}: {tests} tests, measured in {time.monotonic() - start:.0f} s", flush=True)
+        free: queue.Queue[Path] = queue.Queue()
+        for tree in trees:
+            if tree != trees[0]:
+                shutil.copytree(trees[0], tree)
+            free.put(tree)
+
+        def run(mutant: Mutant) -> str:
+            area = mutant.area, is_kernel_module(mutant)
+            chosen = choose_tests(mutant, records[area])
+            limit = 30 + 4 * sum(records[area]["seconds"][test] for test in chosen)
+            tree = free.get()
+            path = tree / mutant.module
+            changed = mutate(mutant)
+            assert changed is not None
+            times = path.stat()
+            path.write_text(changed[1])
+            code = run_tests(tree, *area, chosen, limit)
+            path.write_text(changed[0])
+            # The compiled files of the unchanged module count again.
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            free.put(tree)
+            assert code != pytest.ExitCode.NO_TESTS_COLLECTED, mutant
+            outcome = "timeout" if code == -signal.SIGXCPU else "killed" if code else "survived"
+            print(outcome, f"{mutant.module}:{mutant.line}", *describe(mutant)[1:], sep="\n    ", flush=True)
+            return outcome
+
+        with ThreadPoolExecutor(WORKERS) as pool:
+            yield from pool.map(run, mutants)
+
+
+def is_kernel_module(mutant: Mutant) -> bool:
+    """Say whether a module is compiled, and so must run as Python after a change."""
+    return mutant.module.endswith("kernels.py")
+
+
+def write_page(stored: dict[str, dict[str, Any]], seed: int) -> None:
+    """Write the scores, the survivors and the equivalent changes."""
+    rows, survivors, equivalents, unused = [], [], [], set(EQUIVALENT)
+    total = [0] * 6
+    for area in AREAS:
+        outcomes = Counter[str]()
+        for values, outcome in stored[area]["results"]:
+            file, before, after = key = describe(mutant := Mutant(**values))
+            place = f"`{file.removeprefix('src/tracearena/')}:{mutant.line}`"
+            change = f"```diff\n- {before}\n+ {after}\n```\n"
+            if outcome == "survived" and key in EQUIVALENT:
+                outcomes["equivalent"] += 1
+                unused.discard(key)
+                equivalents.append(f"{place}: {EQUIVALENT[key]}\n\n{change}")
+                continue
+            outcomes[outcome] += 1
+            if outcome == "survived":
+                survivors.append(f"{place}\n\n{change}")
+        later = outcomes["killed later"] + outcomes["timeout later"]
+        first = outcomes["killed"] + outcomes["timeout"]
+        counts = [stored[area]["places"], outcomes.total(), outcomes["equivalent"], first, first + later]
+        counts.append(outcomes["survived"])
+        rows.append((area, counts))
+        total = [a + b for a, b in zip(total, counts, strict=True)]
+    table = "\n".join(
+        f"| {' | '.join(map(str, [name, *counts]))} | "
+        + " | ".join(f"{100 * noticed / (counts[1] - counts[2]):.1f} %" for noticed in counts[3:5])
+        + " |"
+        for name, counts in [*rows, ("all", total)]
+    )
+    minutes = sum(stored[area]["seconds"] for area in AREAS) / 60
+    PAGE.write_text(
+        INTRODUCTION.format(seed=seed, slowest=SLOWEST_TEST_S, minutes=minutes)
+        + table
+        + "\n\n## Survivors\n\n"
+        + ("\n".join(survivors) or "None.\n")
+        + "\n## Equivalent mutants\n\nNo test can notice them, for the reason given.\n\n"
+        + ("\n".join(equivalents) or "None.\n")
+    )
+    print(table)
+    print(f"in EQUIVALENT, but not among the survivors: {sorted(unused)}" if unused else "")
+
+
+def measure_children() -> float:
+    """Return the seconds of the processor of all processes that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Draw, run, and write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sample", type=int, default=420, help="number of mutants")
+    parser.add_argument("--seed", type=int, default=34)
+    parser.add_argument("--area", choices=AREAS, help="only this area")
+    parser.add_argument(
+        "--survivors", action="store_true", help="run again what survived, and what an interrupted run left"
+    )
+    options = parser.parse_args()
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    sample: dict[str, list[Mutant]] = {}
+    if not options.survivors:
+        places = {area: list_places(area) for area in AREAS}
+        sample = draw_sample(places, options.sample, options.seed)
+    for area in [options.area] if options.area else AREAS:
+        if not options.survivors:
+            results = [[asdict(mutant), "waits"] for mutant in sample[area]]
+            stored[area] = {"places": len(places[area]), "results": results, "seconds": 0.0}
+        alive = [result for result in stored[area]["results"] if result[1] in ("survived", "waits")]
+        since = measure_children()
+        for result, outcome in zip(alive, run_all([Mutant(**m) for m, _ in alive]), strict=True):
+            now = measure_children()
+            stored[area]["seconds"] += now - since if result[1] == "waits" else 0
+            since = now
+            is_later = result[1] == "survived" != outcome
+            result[1] = f"{outcome} later" if is_later else outcome
+            RESULTS.write_text(json.dumps(stored))
+    if stored.keys() == AREAS.keys() and '"waits"' not in json.dumps(stored):
+        write_page(stored, options.seed)
+
+
+if __name__ == "__main__":
+    main()
