@@ -18,11 +18,11 @@ ARCHITECTURE = DOCS / "explanation" / "architecture.md"
 PICTURE = DOCS / "img" / "packages.svg"
 TABLE_BEGIN, TABLE_END = "<!-- Written by docs/api.py: begin. -->", "<!-- Written by docs/api.py: end. -->"
 GROUPS = {
-    "cli": ("What people start", "#cce3f1"),
-    "jobs": ("Questions asked about data", "#cdebe1"),
+    "cli": ("Entry points", "#cce3f1"),
+    "jobs": ("Tasks", "#cdebe1"),
     "attacks": ("Algorithms of the papers", "#faecc8"),
-    "cities": ("Data in, out, measured and simulated", "#f7dfcb"),
-    "algorithms": ("What everything else is made of", "#e6e6e6"),
+    "cities": ("Data: input, output, metrics, simulation", "#f7dfcb"),
+    "algorithms": ("Foundations", "#e6e6e6"),
 }
 """First package of each row of the picture, from above, with the row's title and colour."""
 

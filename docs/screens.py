@@ -1,8 +1,9 @@
-"""Look at every screen of a contest: wide and narrow, light and dark, and a few in Japanese.
+"""Take pictures of every screen of a contest, and of the first screen of an audit.
 
-``python docs/screens.py [FOLDER]`` plays `contest serve --demo` through all its phases, takes a picture of
-every screen into the folder (`screens` if left out), and makes of them the contact sheets in docs/img/screens
-and the pictures that README and docs show. It needs Chromium, Playwright and Pillow, and takes some minutes.
+``python docs/screens.py [FOLDER]`` plays `contest serve --demo` through all its phases and takes a picture of
+every screen, wide and narrow, light and dark, and of a few in Japanese. The pictures go into the folder
+(`screens` by default); the contact sheets in docs/img/screens and the pictures that README and docs show are
+made from them. It needs Chromium, Playwright and Pillow, and takes some minutes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tracearena.server.processes.supervisor import find_free_port
 CHROMIUM = "/usr/bin/chromium"
 SHEETS = Path(__file__).resolve().parent / "img" / "screens"
 SIZES = {"wide": (1280, 900), "narrow": (390, 844)}
+AUDIT_SIZE: Any = {"width": 1000, "height": 800}
 SCHEMES = ("light", "dark")
 THUMB_HEIGHT, GAP, LABEL = 280, 12, 26
 COLUMNS = 2
@@ -193,7 +195,7 @@ class Camera:
         elif screen.do in ("matrix", "award"):
             page.click("main form button")
             page.wait_for_selector("body.ceremony")
-            for key in {"matrix": 5 * ["ArrowDown"] + 3 * ["ArrowRight"], "award": ["End"]}[screen.do]:
+            for key in {"matrix": 5 * ["ArrowRight"] + 3 * ["ArrowDown"], "award": ["End"]}[screen.do]:
                 page.keyboard.press(key)
             page.wait_for_timeout(SETTLED_MS)
         elif screen.do:
@@ -213,6 +215,27 @@ def shots(folder: Path) -> None:
             for screen in screens:
                 camera.take(screen)
         browser.close()
+
+
+def audit_screen(folder: Path) -> Path:
+    """Audit the check-ins of README unless that was done, and save the first screen of the page."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for command in (
+        "city checkins.csv --mode checkins --users 1000 --seed 1",
+        "audit checkins.csv --out audit --seed 1",
+    ):
+        if not (folder / "audit").exists():
+            subprocess.run([sys.executable, "-m", "tracearena", *command.split()], cwd=folder, check=True)
+    picture, path = folder / "audit.png", SHEETS / "audit.webp"
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport=AUDIT_SIZE, device_scale_factor=1.5, color_scheme="light")
+        page.goto((folder / "audit" / "audit.html").resolve().as_uri())
+        page.screenshot(path=picture)
+        browser.close()
+    with Image.open(picture) as taken:
+        taken.convert("RGB").save(path, quality=80, method=6)
+    return path
 
 
 def _thumb(path: Path, size: str) -> Image.Image:
@@ -269,6 +292,7 @@ def main() -> None:
     SHEETS.mkdir(parents=True, exist_ok=True)
     made = [sheet(folder, role) for role in ("visitor", "team", "organiser")]
     made += [alone(folder, one) for screens in SCREENS.values() for one in screens if one.alone]
+    made.append(audit_screen(folder / "audit"))
     for path in made:
         print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
 

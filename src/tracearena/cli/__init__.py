@@ -1,13 +1,12 @@
 """The command line.
 
-Each command has a module, or shares one with its relatives; it imports what it needs only when it runs.
+Each command is in a module of its own or of related commands, and imports what it needs only when it runs.
 """
 
 from __future__ import annotations
 
 import errno
 import importlib
-import inspect
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -15,38 +14,48 @@ from typing import Annotated
 import typer
 
 from tracearena import __version__
-from tracearena.cli._app import SignalHandler, hide_foreign_warnings, prepare_commands
+from tracearena.cli._app import (
+    SignalHandler,
+    build_group,
+    describe_commands,
+    hide_foreign_warnings,
+    prepare_commands,
+)
 from tracearena.cli._output import TerminalListener
 from tracearena.errors import TracearenaError
 from tracearena.jobs.feedback import listen
 
-COMMANDS = {
-    "demo": "demo",
-    "audit": "audit",
-    "protect": "audit",
-    "city": "city",
-    "convert": "convert",
-    "describe": "describe",
-    "algorithms": "attack",
-    "synthesize": "synthesize",
-    "tune": "sweep",
-    "deniability": "deniability",
-    "obfuscate": "obfuscate",
-    "pseudonymise": "pseudonymise",
-    "attack": "attack",
-    "score": "score",
-    "check": "score",
-    "sweep": "sweep",
-    "bounds": "sweep",
-    "contest": "contest",
-    "applications": "applications",
-    "figure": "figure",
-    "findings": "figure",
-    "evaluate": "evaluate",
-    "similarity": "similarity",
-    "lbs": "similarity",
+PANELS = {
+    "Start here": {"demo": "demo", "audit": "audit", "protect": "audit"},
+    "Your data": {"describe": "describe", "convert": "convert", "city": "city"},
+    "Protect": {
+        "algorithms": "attack",
+        "obfuscate": "obfuscate",
+        "pseudonymise": "pseudonymise",
+        "check": "score",
+    },
+    "Attack and score": {
+        "attack": "attack",
+        "score": "score",
+        "sweep": "sweep",
+        "bounds": "sweep",
+        "similarity": "similarity",
+        "lbs": "similarity",
+        "applications": "applications",
+    },
+    "Synthesize": {
+        "synthesize": "synthesize",
+        "tune": "sweep",
+        "evaluate": "evaluate",
+        "deniability": "deniability",
+        "budget": "private",
+        "audit-privacy": "private",
+    },
+    "Contests": {"contest": "contest"},
+    "The papers": {"figure": "figure", "findings": "figure"},
 }
-"""Commands and the modules that have them, in the order of ``tracearena --help``."""
+"""Commands and the modules that have them, by panel, in the order of ``tracearena --help``."""
+COMMANDS = {name: module for panel in PANELS.values() for name, module in panel.items()}
 
 
 def _print_version(wanted: bool) -> None:
@@ -61,13 +70,15 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
     Parameters
     ----------
     words
-        What was typed. If it begins with a command, only that one is built; otherwise none will run,
-        and the commands are there by name and first sentence alone, which is quick. By default all are
-        built.
+        The words of the command line. If the first is a command, only that one is built. Otherwise no
+        command will run, and all are built without their options, which is quick. By default all
+        are built.
     """
     app = typer.Typer(
         name="tracearena",
-        help="Where defences and attacks on location traces meet.",
+        cls=build_group(PANELS),
+        help="Measure how private location traces are, publish safer ones, and hold contests.",
+        epilog="tracearena audit trips.csv --out audit",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -80,10 +91,8 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
         if hasattr(module, f"register_{command}"):  # a group of commands
             getattr(module, f"register_{command}")(app)
         else:
-            app.command()(getattr(module, command))
-    for info in app.registered_commands:
-        # The whole first sentence, which would otherwise be cut to fit the line.
-        info.short_help = inspect.getdoc(info.callback or app).partition("\n")[0]  # type: ignore[union-attr]
+            app.command(command)(getattr(module, command.replace("-", "_")))
+    describe_commands(app)
     if words is not None and not named:
         _drop_options(app)
     else:
@@ -95,7 +104,7 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
 
 
 def _drop_options(app: typer.Typer) -> None:
-    """Leave of every command its name and its help: reading all their options takes Typer long."""
+    """Leave of every command its name and its help; Typer needs long to read the options of all."""
     for info in app.registered_commands:
         info.name = info.name or getattr(info.callback, "__name__", None)
         info.callback = lambda: None
@@ -105,20 +114,20 @@ def _drop_options(app: typer.Typer) -> None:
 
 
 def main(*, grace_s: float = 5.0) -> None:
-    """Run; a user's mistake becomes one message and exit status 2, never a traceback.
+    """Run the command line; a user's mistake prints one message and has exit status 2, never a traceback.
 
     Parameters
     ----------
     grace_s
-        Seconds to end by itself after a signal; 5 are half of what containers wait before they kill.
+        Seconds that a command has to end after a signal; containers wait 10 before they kill.
     """
-    # A user's own algorithm in the current folder is found by its import path; nothing is shadowed.
+    # Last in the path: a user's own algorithm is found in the current folder, and nothing is shadowed.
     sys.path.append("")
     with SignalHandler(grace_s) as stopping, hide_foreign_warnings(), listen(TerminalListener()):
         try:
             _run()
         except (KeyboardInterrupt, SystemExit):
-            # Typer makes an exit of a Ctrl-C, whose status differs between its versions.
+            # Typer turns Ctrl-C into an exit, whose status differs between its versions.
             if stopping.received is None:
                 raise
             _fail(stopping.message(stopping.received), 128 + stopping.received)
@@ -130,7 +139,7 @@ def _run() -> None:
     except TracearenaError as error:
         _fail(str(error), 2)
     except MemoryError as error:
-        _fail(f"this needs more memory than there is: {error}", 2)
+        _fail(f"not enough memory: {error}", 2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)

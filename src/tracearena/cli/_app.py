@@ -1,36 +1,51 @@
-"""What all commands share around their work.
+"""Behaviour that all commands share.
 
-Help in sections, limits of all numbers, a clean end after Ctrl-C or SIGTERM, and warnings as sentences.
+It prints help in panels, checks the limits of all numbers, handles Ctrl-C and SIGTERM, and prints warnings as
+plain sentences.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import signal
 import sys
 import sysconfig
+import textwrap
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple, Self, TextIO, get_args, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from tracearena.checks import LARGEST_COUNT, require_number, require_whole
 from tracearena.errors import TracearenaWarning
 
 
-class PanelCommand(TyperCommand):
-    """A command whose options stand under the panels they are declared with, without Rich."""
+class _WithExample:
+    """A command whose epilog is an example: a command line, printed as it is."""
+
+    epilog: str | None
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the example as the last section."""
+        if self.epilog:
+            with formatter.section("Example"):
+                formatter.write(textwrap.indent(self.epilog, " " * formatter.current_indent) + "\n")
+
+
+class PanelCommand(_WithExample, TyperCommand):
+    """A command that lists its options under the panels they are declared with, without Rich."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, options, and then a section for every panel."""
+        """Write one section for the arguments, one for the options, and one per panel."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -44,8 +59,46 @@ class PanelCommand(TyperCommand):
                     formatter.write_dl(records)
 
 
+def build_group(panels: Mapping[str, Iterable[str]]) -> type[TyperGroup]:
+    """Return a class of groups that list their commands in panels, each with its whole first sentence.
+
+    Click cuts the first sentence to fit one line.
+
+    Parameters
+    ----------
+    panels
+        Names of commands by the title of their panel, in the order of the help.
+    """
+
+    class PanelGroup(_WithExample, TyperGroup):
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            width = max(len(name) for name in self.commands)
+            for title, names in panels.items():
+                records = [
+                    (f"{name:<{width}}", (self.commands[name].help or "").partition("\n")[0])
+                    for name in names
+                    if name in self.commands
+                ]
+                if records:
+                    with formatter.section(title):
+                        formatter.write_dl(records)
+
+    return PanelGroup
+
+
+def describe_commands(app: typer.Typer) -> None:
+    """Take the help of every command from its docstring, in which the example is the last paragraph."""
+    for info in app.registered_commands:
+        text, found, example = (inspect.getdoc(info.callback) or "").partition("\n\nExample:\n")
+        info.help = text
+        info.epilog = textwrap.dedent(example) if found else None
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            describe_commands(group.typer_instance)
+
+
 class Limit(NamedTuple):
-    """What a number may be; None is no limit."""
+    """Limits of a number; None is no limit."""
 
     at_least: float | None = None
     above: float | None = None
@@ -101,11 +154,11 @@ LIMITS: Mapping[str, Limit] = {
     "--draws": Limit(at_least=1, at_most=1_000_000),
     "--seed": Limit(at_least=0),
 }
-"""Limits by option; `--slot` is in seconds where it is a number."""
+"""Limits by option; `--slot` is in seconds if it is a number."""
 
 
 def guard_command(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the command with a check of all its numbers in front."""
+    """Return a command that first checks all its numbers."""
 
     @functools.wraps(command)
     def check_and_run(*arguments: Any, **options: Any) -> Any:
@@ -127,7 +180,7 @@ def guard_command(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _find_option(name: str, hint: Any) -> tuple[str, Limit | None]:
-    """Return what an option is called, and its limits: its own if it declares both, or those of `LIMITS`."""
+    """Return the name of an option and its limits: its own if it declares both, or those of `LIMITS`."""
     parts = get_args(hint)
     # Inside `Annotated` Typer takes the first name of an option for its default.
     names = (
@@ -147,7 +200,7 @@ def _find_option(name: str, hint: Any) -> tuple[str, Limit | None]:
 
 
 def prepare_commands(app: typer.Typer) -> None:
-    """Guard every command of an application and of its groups, and show its options in sections."""
+    """Guard every command of an application and of its groups, and list its options in panels."""
     for info in app.registered_commands:
         if not issubclass(info.cls or TyperCommand, PanelCommand):
             info.cls = PanelCommand
@@ -168,7 +221,7 @@ _has_outcome_message = False
 
 
 def print_outcome(sentence: str) -> None:
-    """Say what of the outputs is there after an interruption; nothing else is said of them then."""
+    """Print which outputs exist after an interruption, instead of the general message."""
     global _has_outcome_message
     _has_outcome_message = True
     typer.echo(sentence, err=True)
@@ -176,7 +229,7 @@ def print_outcome(sentence: str) -> None:
 
 @contextmanager
 def delay_stop() -> Iterator[None]:
-    """Let work inside come to its own end after a first signal, since it saves what it has done."""
+    """Let the work in the block finish by itself after a first signal, because it saves its state."""
     global _n_delayed_stops
     _n_delayed_stops += 1
     try:
@@ -186,12 +239,12 @@ def delay_stop() -> Iterator[None]:
 
 
 class SignalHandler:
-    """While it is entered, signals end the program in order; `received` is the first of them.
+    """While it is entered, signals end the program cleanly; `received` is the first signal.
 
     Parameters
     ----------
     grace_s
-        Seconds for the main thread to end by itself.
+        Seconds that the main thread has to end by itself.
     """
 
     def __init__(self, grace_s: float) -> None:
@@ -212,7 +265,7 @@ class SignalHandler:
         if threading.current_thread() is not threading.main_thread():
             return self
         for number, usual in _DEFAULTS.items():
-            if signal.getsignal(number) is usual:  # who ignores or handles one has a reason
+            if signal.getsignal(number) is usual:  # leave a signal that is already ignored or handled
                 self._before[number] = signal.signal(number, self._raise)
         if self._before:
             self._pipe = os.pipe()
@@ -241,7 +294,7 @@ class SignalHandler:
             raise KeyboardInterrupt
 
     def _raise_unraisable(self, unraisable: sys.UnraisableHookArgs) -> None:
-        """Raise our own exception once more where it can be heard; pass others on."""
+        """Raise our own exception again where it can be caught; pass others on."""
         if self.received is None or not isinstance(unraisable.exc_value, KeyboardInterrupt):
             self._unraisable(unraisable)
             return
@@ -258,7 +311,7 @@ class SignalHandler:
         again.start()
 
     def _watch(self, signals: int) -> None:
-        """Read the numbers of signals as they come, until the other end is closed."""
+        """Read the numbers of signals as they arrive, until the other end is closed."""
         heard = 0
         while number := os.read(signals, 1):
             if self._our_own:
@@ -288,18 +341,18 @@ class SignalHandler:
         os._exit(128 + number)
 
     def message(self, number: int) -> str:
-        """Say what ended the program and, unless a command has said so, what became of its outputs."""
+        """Return what ended the program and, unless a command printed it, what happened to its outputs."""
         words = _SIGNAL_TEXTS.get(signal.Signals(number), f"stopped by signal {number}")
-        return words if _has_outcome_message else f"{words}; outputs that were not complete have been removed"
+        return words if _has_outcome_message else f"{words}; incomplete outputs have been removed"
 
 
 @contextmanager
 def hide_foreign_warnings() -> Iterator[None]:
-    """Print our own warnings, and those of a user's own code, as sentences; libraries' not at all.
+    """Print warnings of tracearena and of the user's own code as sentences, and hide those of libraries.
 
-    What a library warns of is ours to mend, and is an error in our tests; a user can do nothing about
-    it, and a deprecation in a later version of a library must not look like a fault of the data.
-    ``python -W`` and ``PYTHONWARNINGS`` show everything, as Python does.
+    A user cannot act on the warning of a library, and a deprecation in a later version of a library must not
+    look like a problem of the data; our tests turn such warnings into errors. ``python -W`` and
+    ``PYTHONWARNINGS`` show all warnings, as usual.
     """
     if sys.warnoptions:
         yield

@@ -1,6 +1,6 @@
-"""What the commands write and print: results on stdout, everything else on stderr.
+"""What the commands print: results on stdout, everything else on stderr.
 
-Also the options of most commands: seeds, JSON, forms of output, a cluster.
+It also has the options that most commands share (seed, JSON, output format, cluster).
 """
 
 from __future__ import annotations
@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._app import delay_stop, print_outcome
+from tracearena.cli._app import build_group, delay_stop, print_outcome
 from tracearena.errors import ParameterError
+from tracearena.i18n import format_number
 from tracearena.jobs import feedback
 from tracearena.jobs.feedback import note
 
@@ -29,7 +31,7 @@ SeedOption = Annotated[
     typer.Option(
         "--seed",
         min=0,
-        help="Seed of all randomness, to repeat the result; fresh, and printed on stderr, if omitted.",
+        help="Seed of all randomness, to repeat a result. By default a new seed, printed on stderr.",
     ),
 ]
 ReleaseSeedOption = Annotated[
@@ -37,11 +39,31 @@ ReleaseSeedOption = Annotated[
     typer.Option(
         "--seed",
         min=0,
-        help="For experiments only: whoever guesses the seed can undo the release. If omitted, all "
-        "randomness is drawn from the system's cryptographic source and nobody is told.",
+        help="For experiments only: anyone who guesses the seed can undo the release. By default all "
+        "randomness comes from the system's cryptographic source, and no seed is shown.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def add_group(
+    app: typer.Typer,
+    name: str,
+    about: str,
+    example: str,
+    commands: Mapping[str, Callable[..., None]],
+    panels: Mapping[str, Iterable[str]] | None = None,
+) -> None:
+    """Add a group of commands, which prints its help when no command is named."""
+    group = typer.Typer(
+        cls=build_group(panels or {"Commands": commands}),
+        help=about,
+        epilog=example,
+        no_args_is_help=True,
+    )
+    for command, function in commands.items():
+        group.command(command)(function)
+    app.add_typer(group, name=name)
 
 
 def print_result(result: Mapping[str, Any], as_json: bool) -> None:
@@ -72,11 +94,11 @@ def print_result(result: Mapping[str, Any], as_json: bool) -> None:
     for label, shown in lines:
         typer.echo(f"{label:<{width}}  {shown}")
     if _has_none(result):
-        typer.echo("none: there is nothing to compute it from", err=True)
+        typer.echo("none: there is no data to compute this value from", err=True)
 
 
 def replace_undefined(value: Any) -> Any:
-    """Return a result with None in the place of every number that is not one.
+    """Return a result in which every NaN and infinity is None.
 
     >>> replace_undefined({"rate": float("nan"), "by": {"1": float("inf"), "2": 0.5}})
     {'rate': None, 'by': {'1': None, '2': 0.5}}
@@ -93,7 +115,7 @@ def _has_none(value: Any) -> bool:
 
 
 def format_for_people(value: Any) -> str:
-    """Return a value for people: four digits that count, thousands apart, lists and switches in words.
+    """Return a value as text for people: four significant digits, thousands separated by commas.
 
     >>> [format_for_people(number) for number in (1234567, 0.0925335, 98765.4, 2.0)]
     ['1,234,567', '0.09253', '98,765', '2']
@@ -107,8 +129,7 @@ def format_for_people(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        # From 999.95 on, four significant digits are a whole number.
-        return f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:.4g}"
+        return format_number(value)
     if isinstance(value, dict):
         return ", ".join(f"{key}: {format_for_people(one)}" for key, one in value.items())
     if isinstance(value, (list, tuple)):
@@ -116,11 +137,23 @@ def format_for_people(value: Any) -> str:
     return str(value)
 
 
+_QUIET_S = 30.0
+"""How long a stage is silent where stderr is not a terminal."""
+
+
 @contextmanager
 def progress_bar(what: str) -> Iterator[Progress]:
-    """Show a bar with rate and time left while the block runs; nothing where stderr is not a terminal."""
+    """Show a bar with rate and time left while the block runs, or print lines if stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        said_at = time.monotonic()
+
+        def say(done: int, total: int) -> None:
+            nonlocal said_at
+            if time.monotonic() - said_at >= _QUIET_S:
+                said_at = time.monotonic()
+                typer.echo(f"{what}: {done:,} of {total:,}", err=True)
+
+        yield say
         return
     from rich.console import Console
     from rich.progress import (
@@ -146,32 +179,34 @@ def progress_bar(what: str) -> Iterator[Progress]:
 
 
 class TerminalListener(feedback.Listener):
-    """Shows what jobs say on stderr, with a bar of how far they are."""
+    """Prints messages of jobs on stderr, and shows their progress."""
 
     def note(self, message: str) -> None:
-        """Show something that is not a result."""
+        """Print a message on stderr."""
         typer.echo(message, err=True)
 
     show_stage = staticmethod(progress_bar)
 
     def tell_outcome(self, sentence: str) -> None:
-        """Say what of the outputs is there after an interruption."""
+        """Print which outputs exist after an interruption."""
         print_outcome(sentence)
 
     def delay_stop(self) -> AbstractContextManager[None]:
-        """Let work inside come to its own end after a first signal."""
+        """Let the work in the block finish by itself after a first signal."""
         return delay_stop()
 
 
 ResumeOption = Annotated[
     bool,
-    typer.Option("--resume", help="Go on with a folder of parts (--to partitions) that was stopped."),
+    typer.Option("--resume", help="Resume an interrupted run with --to partitions."),
 ]
 
 ToOption = Annotated[
     str | None,
     typer.Option(
-        "--to", help="table (.csv, .parquet) or pwscup, the contest's files; as what is read if omitted."
+        "--to",
+        help="Output format: table (.csv, .parquet) or pwscup (the contest's files). By default that of "
+        "the input.",
     ),
 ]
 
@@ -179,8 +214,8 @@ ReleaseToOption = Annotated[
     str | None,
     typer.Option(
         "--to",
-        help="table (.csv, .parquet) or pwscup, the contest's files; as what is read if omitted; "
-        "partitions, a folder of parts.",
+        help="Output format: table (.csv, .parquet), pwscup (the contest's files) or partitions (a folder "
+        "of Parquet files). By default that of the input.",
     ),
 ]
 
@@ -202,13 +237,14 @@ def parse_proportion(name: str, text: str) -> float:
 
 
 def report_sensitive_places(places: Places, weight: float) -> dict[str, int]:
-    """Return their number for the result; say where there are none, and a weight does nothing."""
+    """Return the number of sensitive places; warn if there are none and their weight has no effect."""
     count = int(places.sensitive.sum())
     if not count and weight != 1:
         note(
-            f"warning: none of the {len(places):,} places is sensitive, so their weight of {weight:g} does "
-            "nothing and s_T counts all events alike. The file of places marks them, in its column hospital "
-            "(regions) or sensitive (a table)"
+            f"warning: none of the {len(places):,} places is sensitive, so the "
+            f"weight of {weight:g} for sensitive "
+            "places has no effect and s_T counts all events alike. Mark sensitive places in the file of "
+            "places: column hospital (regions) or sensitive (a table)"
         )
     return {"sensitive_places": count}
 
@@ -217,8 +253,8 @@ ClusterOption = Annotated[
     str | None,
     typer.Option(
         "--cluster",
-        help="Work in a Dask cluster: tcp://HOST:8786 (tls://HOST:8786) of its scheduler, or local:N for N "
-        "processes here. The result is the same.",
+        help="Run on a Dask cluster: the address of its scheduler (tcp://HOST:8786 or tls://HOST:8786), or "
+        "local:N for N processes on this machine. The result is the same.",
     ),
 ]
 
@@ -229,12 +265,12 @@ def join_cluster(context: typer.Context, address: str | None) -> Cluster | None:
 
 
 class LazyCluster:
-    """A cluster whose workers are started when the first work goes to them.
+    """A cluster that is joined, or started, when the first work is sent to it.
 
     Attributes
     ----------
     was_needed
-        Whether any did.
+        Whether any work was sent to it.
     """
 
     def __init__(self, context: typer.Context, address: str) -> None:

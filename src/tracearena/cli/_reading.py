@@ -16,41 +16,44 @@ from tracearena.jobs.reading import LIMITS, ReadingOptions
 PANEL = "Reading"
 
 _HELP = {
-    "format": "Format; recognised if omitted. Events: pwscup, ppmtf, peopleflow, foursquare, tsmc, gowalla, "
+    "format": "Input format. By default it is recognised. Events: pwscup, ppmtf, "
+    "peopleflow, foursquare, tsmc, gowalla, "
     "table, partitions, released. GPS: points, geolife, gpx, google-records, google-timeline, "
     "owntracks, trips, porto. Either: geojson, jsonl, gpkg, geoparquet.",
-    "columns": "Which column is which, such as user=MMSI,time=BaseDateTime,lat=LAT,lng=LON.",
-    "no_header": "The table has no header; --columns then gives numbers from 1.",
-    "delimiter": "What stands between fields, such as ';' or tab; found if omitted.",
-    "decimal": "Decimal sign of numbers: . or ,",
-    "time_format": "How times are written, such as '%d.%m.%Y %H:%M:%S'.",
-    "one_user": "All rows, or all files of a folder, are of one person of this name.",
-    "places": "File of places: regions, POIs, venues or a table; found beside IN.",
-    "times": "pwscup: what the time ids mean (info_time.csv); found beside the traces or places if omitted.",
+    "columns": "Names of the columns, such as user=MMSI,time=BaseDateTime,lat=LAT,lng=LON.",
+    "no_header": "The table has no header; use numbers from 1 in --columns.",
+    "delimiter": "Separator of fields, such as ';' or tab. By default it is recognised.",
+    "decimal": "Decimal separator of numbers: . or ,",
+    "time_format": "Format of times, such as '%d.%m.%Y %H:%M:%S'.",
+    "one_user": "All rows, or all files of a folder, belong to one person with this name.",
+    "places": "File of places: regions, POIs, venues or a table. By default it is looked for next to IN.",
+    "times": "pwscup: table of time ids (info_time.csv). By default it is looked for next to the traces.",
     "grid": "Put events or GPS points on a grid of rows x columns, such as 32x32.",
-    "bounds": "Keep this box only: south,west,north,east in degrees.",
-    "top": "Keep the N most visited places only.",
-    "interval": "Time between instants, such as 20min; 1h, or what all times lie on.",
-    "slot": "Length of a slot, such as 2h; one instant if omitted.",
-    "resample": "GPS on a grid: one event per instant by last, nearest or interpolate.",
-    "timezone": "Local time, such as America/New_York; by the coordinates if omitted.",
-    "utc_hours": "Ignore the file's offsets from UTC, as the PPMTF authors' program.",
-    "hours": "Keep these local hours of every day only, such as 8-18.",
-    "from_date": "Keep this local date and later ones only, such as 2008-11-01.",
-    "to_date": "Keep this local date and earlier ones only, such as 2008-12-31.",
-    "split_at": "Cut one file before this date, such as 2012-06-01: reference, then original.",
-    "reference_days": "Cut one file after its first N days: reference, then original.",
-    "max_bytes": "Largest submission, unpacked. [default: 67108864, in proportion more beyond 800,000 rows]",
-    "max_listed_ids": "Most ids in all sets of a submission. [default: 16000000, more as above]",
+    "bounds": "Keep only this box: south,west,north,east in degrees.",
+    "top": "Keep only the N most visited places.",
+    "interval": "Time between instants, such as 20min. By default 1h, or the common step of all times.",
+    "slot": "Length of a time slot, such as 2h. By default one instant.",
+    "resample": "GPS on a grid: make one event per instant by last, nearest or interpolate.",
+    "timezone": "Local time zone, such as America/New_York. By default that of the coordinates.",
+    "utc_hours": "Ignore offsets from UTC, like the program of the PPMTF authors.",
+    "hours": "Keep only these local hours of every day, such as 8-18.",
+    "from_date": "Keep only this local date and later ones, such as 2008-11-01.",
+    "to_date": "Keep only this local date and earlier ones, such as 2008-12-31.",
+    "split_at": "Split one file at this date, such as 2012-06-01: reference before it, original from it on.",
+    "reference_days": "Split one file after N days: reference first, then original.",
+    "max_bytes": "Largest size of a submission, unpacked. [default: 67108864, in "
+    "proportion more beyond 800,000 rows]",
+    "max_listed_ids": "Largest number of ids in all sets of a submission. [default: 16000000, more as above]",
 }
-"""Help of the options of reading, by the fields of `ReadingOptions`."""
+"""Help of the options of reading, by fields of `ReadingOptions`."""
 
 SlotsOption = Annotated[
     str | None,
     typer.Option(
         "--slots",
-        help="Slots of a model as any sets of instants: '0-6,6-9,9-24' hours, "
-        "'weekday 0-12,12-24; weekend 0-24', or instants as '{1,2,25,26},{3,4,27,28}'.",
+        help="Time slots of a model: hours as '0-6,6-9,9-24' or 'weekday "
+        "0-12,12-24; weekend 0-24', or sets of "
+        "instants as '{1,2,25,26},{3,4,27,28}'.",
     ),
 ]
 
@@ -69,22 +72,22 @@ def reads_traces(
     without: Iterable[str] = (),
     halves: bool = False,
     limits: Iterable[str] = (),
-    beside: Mapping[str, type] = MappingProxyType({}),
+    others: Mapping[str, type] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of reading; it gets them as the record `reading`.
 
     Parameters
     ----------
     without
-        Options that the command has no use for, or has under the same name for something else.
+        Options that the command does not need, or uses for something else.
     halves
-        Whether it can cut one file into reference and original traces.
+        Whether it can split one file into reference and original traces.
     limits
-        Which limits of submissions it sets, of `LIMITS`.
-    beside
-        Further records of options, by the parameter that gets them.
+        Limits of submissions that it sets, from `LIMITS`.
+    others
+        Further records of options, by the parameters that get them.
     """
-    records = {**beside, "reading": ReadingOptions}
+    records = {**others, "reading": ReadingOptions}
     left_out = {*without} | (set() if halves else {"split_at", "reference_days"}) | {*LIMITS} - {*limits}
 
     def with_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,7 +124,7 @@ _undeclared: list[Callable[[], None]] = []
 
 
 def declare_options() -> None:
-    """Let Typer see the options of all commands that have been imported; a list of commands needs none."""
+    """Let Typer see the options of all imported commands; a list of commands does not need them."""
     while _undeclared:
         _undeclared.pop()()
 

@@ -1,4 +1,4 @@
-"""``tracearena applications``: what released GPS data is still good for, and what it gives away."""
+"""``tracearena applications``: what released GPS traces are still useful for, and what they reveal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tracearena import arena, jobs
-from tracearena.cli._output import ClusterOption, JsonOption, SeedOption, print_result
+from tracearena.cli._output import ClusterOption, JsonOption, SeedOption, add_group, print_result
 from tracearena.cli._reading import reads_traces
 from tracearena.errors import ParameterError
 from tracearena.jobs.feedback import note, show_unsaved_progress
@@ -19,28 +19,34 @@ from tracearena.jobs.reading import EVENTS_ONLY, ReadingOptions
 
 OriginalOption = Annotated[
     Path,
-    typer.Option("--original", help="Original GPS traces: GeoLife folder or archive, GPX, CSV, Parquet."),
+    typer.Option("--original", help="Original GPS traces: GeoLife folder or archive, GPX, CSV or Parquet."),
 ]
 
-ReleasedOption = Annotated[Path, typer.Option("--released", help="What is released of them.")]
+ReleasedOption = Annotated[Path, typer.Option("--released", help="Released GPS traces of the same users.")]
 
 IdTableOption = Annotated[
     Path | None,
     typer.Option(
         "--id-table",
-        help="Who is who (CSV pse_id,user_id), where the release has pseudonyms; kept secret by its owner.",
+        help="Secret table of true identities (CSV pse_id,user_id), if the release has pseudonyms.",
     ),
 ]
 
 
 def register_applications(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(
-        help="What released GPS data is still good for, and what it gives away.", no_args_is_help=True
+    commands = (hotspots, gossip, uniqueness, homes, zones, deanonymise, error)
+    add_group(
+        app,
+        "applications",
+        "Measure what released GPS traces are still useful for, and what they reveal.",
+        "tracearena applications homes --original org.zip --released released.csv",
+        {one.__name__: one for one in commands},
+        panels={
+            "Usefulness": ("hotspots", "gossip", "error"),
+            "What the release reveals": ("uniqueness", "homes", "zones", "deanonymise"),
+        },
     )
-    for command in (hotspots, gossip, uniqueness, homes, zones, deanonymise, error):
-        group.command()(command)
-    app.add_typer(group, name="applications")
 
 
 @reads_traces(without=EVENTS_ONLY)
@@ -53,32 +59,44 @@ def hotspots(
         typer.Option(
             "--box",
             metavar="S,W,N,E",
-            help="Area in degrees; all points and 2 km around, or the densest 22 km where that is too large.",
+            help="Area in degrees. By default all points with a margin of 2 km, or the densest 22 km if that "
+            "is too large.",
         ),
     ] = None,
     expected_noise: Annotated[
         str | None,
-        typer.Option("--expected-noise", help="Such as 100m; measured between the two if omitted."),
+        typer.Option(
+            "--expected-noise",
+            help="Mean distance between released and original points, such as 100m. By default it is "
+            "measured between the two files.",
+        ),
     ] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=0, help="Most rounds of the Bayesian update.")] = 50,
-    threshold: Annotated[float, typer.Option("--threshold", help="Stop below this L1 change.")] = 1e-8,
+    rounds: Annotated[int, typer.Option("--rounds", min=0, help="Largest number of Bayesian updates.")] = 50,
+    threshold: Annotated[
+        float, typer.Option("--threshold", help="Stop when an update changes less than this (L1 distance).")
+    ] = 1e-8,
     margin: Annotated[
         float,
         typer.Option(
             "--margin-km",
-            help="Count released points so far around the area too, instead of heaping them on its border.",
+            help="Also count released points up to this many km outside the area, instead of moving them to "
+            "its border.",
         ),
     ] = 0.0,
     id_table: IdTableOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Place hotspots by the released points and count the original points they serve."""
+    """Place hotspots where released points are dense, and count the original points near them.
+
+    Example:
+      tracearena applications hotspots --original org.zip --released released.csv
+    """
     from tracearena.metrics.applications.networks import measure_hotspots_in_chunks
     from tracearena.traces import Box
 
     area = None if box is None else Box.parse(box, "--box")
-    noise = None if expected_noise is None else _parse_metres(expected_noise)
+    noise = _parse_metres(expected_noise)
     files = jobs.ReleasePair(original, released, id_table)
     by_id = id_table is not None or noise is None
     with jobs.open_release_pair(reading, files, "hotspots", cluster=cluster, by_id=by_id) as walk:
@@ -98,11 +116,15 @@ def gossip(
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
-    slot: Annotated[float, typer.Option("--slot", help="Length of a slot in seconds.")] = 5.0,
-    radius: Annotated[float, typer.Option("--range", help="Who is nearer than this meets, metres.")] = 50.0,
+    slot: Annotated[float, typer.Option("--slot", help="Length of a time slot in seconds.")] = 5.0,
+    radius: Annotated[float, typer.Option("--range", help="Users closer than this meet, in metres.")] = 50.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Spread a message from every user, in the released traces and (baseline) in the original."""
+    """Spread a message from every user by meetings, in the released and in the original traces.
+
+    Example:
+      tracearena applications gossip --original org.zip --released released.csv
+    """
     from tracearena.metrics import applications
 
     both = jobs.ReleasePair(original, released, None).read(reading)
@@ -121,54 +143,62 @@ def uniqueness(
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
-    side: Annotated[float, typer.Option("--side", help="Precision of a known place, metres.")] = 250.0,
-    window: Annotated[float, typer.Option("--window", help="Precision of a known time, seconds.")] = 3600.0,
-    draws: Annotated[int, typer.Option("--draws", min=1, help="Draws a user.")] = 100,
+    side: Annotated[float, typer.Option("--side", help="Precision of a known place in metres.")] = 250.0,
+    window: Annotated[float, typer.Option("--window", help="Precision of a known time in seconds.")] = 3600.0,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="Draws per user.")] = 100,
     mechanism: Annotated[
         str | None,
         typer.Option(
             "--mechanism",
-            help="The defence, if the attacker knows it: 'GeoInd(500m, 5min)', 'Thin(60s)', 'Snap(500m)'; "
-            "the size of its noise is measured between the two files if omitted.",
+            help="Defence that the attacker knows: 'GeoInd(500m, 5min)', 'Thin(60s)' or 'Snap(500m)'. By "
+            "default the size of the noise is measured between the two files.",
         ),
     ] = None,
     expected_noise: Annotated[
         str | None,
-        typer.Option("--expected-noise", help="Such as 500m: short for --mechanism 'GeoInd(500m)'."),
+        typer.Option(
+            "--expected-noise", help="Mean noise, such as 500m: short for --mechanism 'GeoInd(500m)'."
+        ),
     ] = None,
     id_table: IdTableOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how often 1 to 5 points single a user out, and how often they find the user in the release."""
+    """Measure how often 1 to 5 known points single a user out, and find that user in the release.
+
+    Example:
+      tracearena applications uniqueness --original org.zip --released released.csv
+    """
     from tracearena.algorithms import catalogue
 
     files = jobs.ReleasePair(original, released, id_table)
     who = files.read_user_mapping()
     known = None if mechanism is None else catalogue.create(mechanism, "gps-obfuscator")
-    noise = None if expected_noise is None else _parse_metres(expected_noise)
+    noise = _parse_metres(expected_noise)
+    if noise is not None:
+        if known is not None:
+            raise ParameterError("give either --mechanism or --expected-noise")
+        known = catalogue.create(f"GeoInd({noise!r}m)", "gps-obfuscator")
     used = choose_seed(seed)
     both = files.read(reading)
     with show_unsaved_progress("users"):
         result = arena.uniqueness(
             *both,
-            side_m=side,
-            window_s=window,
+            precision=arena.Precision(side, window),
             draws=draws,
             mechanism=known,
-            expected_noise_m=noise,
             id_table=who,
             seed=used,
         )
     if result.strangers:
         note(
-            f"{result.strangers:,} of {result.candidates:,} released users have ids that the original lacks: "
-            "they are candidates, and nobody's points were looked for in them"
+            f"{result.strangers:,} of {result.candidates:,} released users are not in the original: they are "
+            "only candidates for the points of others"
         )
     if result.not_released:
         note(
-            f"{result.not_released:,} of {result.users:,} users have nothing under their ids in the release: "
-            "they count as not linked"
+            f"{result.not_released:,} of {result.users:,} users have no points in the release: they count as "
+            "not linked"
         )
     most = max(result.linked)
     note(
@@ -183,16 +213,22 @@ def homes(
     reading: ReadingOptions,
     original: OriginalOption,
     released: ReleasedOption,
-    within: Annotated[float, typer.Option("--within", help="A place this near is found, metres.")] = 200.0,
+    within: Annotated[
+        float, typer.Option("--within", help="A place this close counts as found, in metres.")
+    ] = 200.0,
     local: Annotated[
         str | None,
-        typer.Option("--local-time", help="Zone of people's days and nights; by the sun if omitted."),
+        typer.Option("--local-time", help="Time zone of days and nights. By default local solar time."),
     ] = None,
     id_table: IdTableOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find homes and workplaces before and after, and compare them."""
+    """Find homes and workplaces in the original and in the released traces, and compare them.
+
+    Example:
+      tracearena applications homes --original org.zip --released released.csv
+    """
     from tracearena.metrics.applications.homes import compare_homes_in_chunks
 
     files = jobs.ReleasePair(original, released, id_table)
@@ -203,12 +239,12 @@ def homes(
         ("work", result.users_with_work, result.work_found, result.work_chance, result.work_error_m),
     ):
         if found is None:
-            note(f"{what}: the original tells nobody's, so nothing was tried")
+            note(f"{what}: none was found in the original traces, so there was nothing to look for")
             continue
-        guess = "" if chance is None else f"; another user's would be as near for {chance:.1%}"
-        off = "the release tells nobody's"
+        guess = "" if chance is None else f" (that of another user for {chance:.1%})"
+        off = "none was found in the release"
         if error is not None:
-            off = f"half of them are off by less than {error:,.0f} m"
+            off = f"the median error is {error:,.0f} m"
         note(
             f"{what}: the densest spot in the release is within {within:g} m for {found:.1%} of {users:,} "
             f"users{guess}; {off}"
@@ -224,19 +260,26 @@ def zones(
     mechanism: Annotated[
         str,
         typer.Option(
-            "--mechanism", help="The defence, which the attacker knows: 'Zones(500m)', 'TrimEnds(300m)'."
+            "--mechanism", help="Defence that the attacker knows: 'Zones(500m)' or 'TrimEnds(300m)'."
         ),
     ],
-    within: Annotated[float, typer.Option("--within", help="A guess this near is right, metres.")] = 100.0,
+    within: Annotated[
+        float, typer.Option("--within", help="A home this close counts as found, in metres.")
+    ] = 100.0,
     local: Annotated[
         str | None,
-        typer.Option("--local-time", help="Zone of people's nights; by the sun if omitted."),
+        typer.Option("--local-time", help="Time zone of nights. By default local solar time."),
     ] = None,
     id_table: IdTableOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find homes behind privacy zones and trimmed ends, from where trips stop."""
+    """Find homes behind privacy zones and trimmed ends, from the points where trips are cut.
+
+    Example:
+      tracearena applications zones --original org.zip --released released.csv \\
+          --mechanism "Zones(500m)"
+    """
     from tracearena.algorithms import catalogue
     from tracearena.arena.experiments import find_homes_in_walk, zone_circle
 
@@ -246,11 +289,12 @@ def zones(
     with jobs.open_release_pair(reading, files, "users", cluster=cluster) as walk:
         result = find_homes_in_walk(walk, mechanism=known, within_m=within, timezone=local)
     if result.home_found is None:
-        note("home: the original tells nobody's, so nothing was tried")
+        note("home: none was found in the original traces, so there was nothing to look for")
     else:
         note(
             f"home: circles fitted to the ends of trips find it within {result.within_m:g} m for "
-            f"{result.home_found:.1%} of {result.users_with_home:,} users; who knows the map may find more"
+            f"{result.home_found:.1%} of {result.users_with_home:,} users; an attacker with a street map may "
+            "find more"
         )
     print_result(result.to_dict(), as_json)
 
@@ -264,7 +308,11 @@ def error(
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure how far released points are from the original ones."""
+    """Measure the distance between released points and the original ones.
+
+    Example:
+      tracearena applications error --original org.zip --released released.csv
+    """
     from tracearena.metrics.applications.error import measure_error_in_chunks
 
     files = jobs.ReleasePair(original, released, id_table)
@@ -273,9 +321,11 @@ def error(
     print_result(result.to_dict(), as_json)
 
 
-def _parse_metres(text: str) -> float:
+def _parse_metres(text: str | None) -> float | None:
     from tracearena.algorithms import spec
 
+    if text is None:
+        return None
     value: object = None
     if text.strip() and not set(",=") & set(text):
         _, (value,), _ = spec.parse(f"noise({text})")
@@ -285,12 +335,12 @@ def _parse_metres(text: str) -> float:
             "--expected-noise", text, "a distance such as 100m or 0.5km, at most 1,000 km"
         )
     if not isinstance(value, spec.Quantity) and value < spec.SMALLEST_BARE:
-        raise ParameterError(f"--expected-noise {text} would mean {text} m: write {text}m, or {text}km")
+        raise ParameterError(f"--expected-noise {text} has no unit: write {text}m or {text}km")
     return float(value)
 
 
 class DeanonymisationMethod(StrEnum):
-    """Who answers."""
+    """Classifiers for deanonymisation."""
 
     forest = "forest"
     lstm = "lstm"
@@ -299,26 +349,34 @@ class DeanonymisationMethod(StrEnum):
 @reads_traces(without=EVENTS_ONLY)
 def deanonymise(
     reading: ReadingOptions,
-    released: Annotated[Path, typer.Option("--released", help="Released GPS traces under their true ids.")],
+    released: Annotated[Path, typer.Option("--released", help="Released GPS traces with true user ids.")],
     method: Annotated[
         DeanonymisationMethod,
-        typer.Option("--method", help="forest, or the paper's network lstm (needs tracearena[neural])."),
+        typer.Option(
+            "--method", help="forest, or lstm, the network of the paper (needs tracearena[neural])."
+        ),
     ] = DeanonymisationMethod.forest,
     targets: Annotated[
-        int, typer.Option("--targets", min=1, help="Users to tell apart; all others are one class.")
+        int,
+        typer.Option("--targets", min=1, help="Number of users to distinguish; all others form one class."),
     ] = 10,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Learn some trajectories of everybody, and ask who moved on the others.
+    """Train a classifier on some trajectories of every user, and identify the users of the others.
 
-    Beside the share of right answers stand that of always answering the largest class, and the balanced
-    accuracy, in which every class counts alike: 1 / classes is what one answer for all gets.
+    The result compares its accuracy with that of always answering the largest class. In the balanced accuracy
+    every class has the same weight: one answer for all gets 1 / classes.
+
+    Example:
+      tracearena applications deanonymise --released released.csv --targets 20
     """
     from tracearena.attacks import deanonymisation
 
     if method is DeanonymisationMethod.lstm and importlib.util.find_spec("torch") is None:
-        raise ParameterError("--method lstm needs PyTorch: install tracearena[neural], or take the forest")
+        raise ParameterError(
+            "--method lstm needs PyTorch: install tracearena[neural], or use --method forest"
+        )
     is_lstm = method is DeanonymisationMethod.lstm
     classifier: arena.Classifier = (
         deanonymisation.LstmClassifier() if is_lstm else deanonymisation.WindowForest()
@@ -328,8 +386,8 @@ def deanonymise(
     with show_unsaved_progress("windows"):
         result = arena.deanonymise(traces, classifier, targets=targets, seed=used)
     note(
-        f"{method.value}: {result.accuracy:.1%} of {result.test_windows:,} windows right, always the largest "
-        f"class {result.most_frequent:.1%}; balanced {result.balanced_accuracy:.1%}, one answer for all "
-        f"{result.balanced_guess:.1%}"
+        f"{method.value}: accuracy {result.accuracy:.1%} on {result.test_windows:,} windows (always the "
+        f"largest class: {result.most_frequent:.1%}); balanced accuracy {result.balanced_accuracy:.1%} (one "
+        f"answer for all: {result.balanced_guess:.1%})"
     )
     print_result({"method": method.value} | result.to_dict(), as_json)

@@ -1,6 +1,6 @@
 """``tracearena attack`` and ``tracearena algorithms``.
 
-An attack on a file of anonymized traces; and the list of every defence, attack and synthesizer.
+``attack`` runs an attack on anonymized traces; ``algorithms`` lists every defence, attack and synthesizer.
 """
 
 from __future__ import annotations
@@ -29,38 +29,46 @@ def attack(
     reading: ReadingOptions,
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="ATTACK", help="Such as VisitProb-R, VisitProb-T or 'Smooth(9)'.")
+        str, typer.Argument(metavar="ATTACK", help="Attack, such as VisitProb-R, VisitProb-T or 'Smooth(9)'.")
     ],
     out: Annotated[
         Path,
-        typer.Argument(help="Where the answer goes (.csv, .parquet; GPS also .gpx or a folder of GeoLife)."),
+        typer.Argument(help="File for the answer (.csv, .parquet; for GPS also .gpx or a GeoLife folder)."),
     ],
     anonymized: Annotated[
         Path,
-        typer.Option("--anonymized", help="Anonymized traces (pubtraces_*.csv, a table), or GPS traces."),
+        typer.Option("--anonymized", help="Anonymized traces (such as pubtraces_*.csv), or GPS traces."),
     ],
     reference: Annotated[
         Path | None,
-        typer.Option("--reference", help="Reference traces of any format; GPS attacks need none."),
+        typer.Option("--reference", help="Reference traces in any format; GPS attacks need none."),
     ] = None,
     mechanism: Annotated[
         str | None,
         typer.Option(
             "--mechanism",
-            help="The defence that made the traces, such as 'PL(4,1)', for an attack that can be told "
-            "(Bayes-R, Tracking-T, …); estimated from them if omitted.",
+            help="Defence that made the traces, such as 'PL(4,1)', for attacks that can use it (such as "
+            "Bayes-R and Tracking-T). By default they estimate it from the traces.",
         ),
     ] = None,
     to: ToOption = None,
     seed: SeedOption = None,
     legacy_2019: Annotated[
         bool,
-        typer.Option("--legacy-2019", help="A tenth of the events and ten regions of a set, as in 2019."),
+        typer.Option("--legacy-2019", help="Use a tenth of the events and ten regions per set, as in 2019."),
     ] = False,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Attack anonymized traces: who is who (…-R), or who was where (…-T, and those on GPS traces)."""
+    """Attack anonymized traces: re-identify users, or infer where they were.
+
+    Attacks whose names end in -R write an inferred ID table. Those in -T, and attacks on GPS traces, write
+    inferred traces.
+
+    Example:
+      tracearena attack VisitProb-R etable.csv --reference ref.csv \\
+          --anonymized pub.csv
+    """
     from tracearena import jobs
     from tracearena.algorithms import ReidentificationAttack, catalogue, validation
     from tracearena.errors import ParameterError
@@ -79,7 +87,7 @@ def attack(
         print_result(jobs.attack_points(reading, name, out, anonymized, to), as_json)
         return
     if reference is None:
-        raise ParameterError(f"{name} learns from reference traces: name them with --reference")
+        raise ParameterError(f"{name} needs reference traces: name them with --reference")
     check_outputs(out, inputs=(reference, anonymized, *reading.files))
     check_no_stale_key(reference, out)
     attacker = _make_attack(name, mechanism, legacy_2019)
@@ -112,7 +120,7 @@ def attack(
         else:
             traces = validation.run_infer(attacker, target, known, seed=used)
     if workers is not None and not workers.was_needed:
-        note(f"{attacker} gives workers nothing to do: it ran here")
+        note(f"{attacker} has no work for a cluster: it ran on this machine")
     if isinstance(attacker, ReidentificationAttack):
         with copy_key_beside(reference, out):
             write_inferred_table(table, out, form)
@@ -126,7 +134,7 @@ def attack(
 
 
 def _make_attack(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
-    """Make the attack; refuse options that it does not have, and a mechanism that is missing."""
+    """Make the attack; refuse options that it does not have, and a missing mechanism."""
     from tracearena.algorithms import parse
     from tracearena.arena import make_attacks
     from tracearena.errors import ParameterError
@@ -140,11 +148,11 @@ def _make_attack(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
         mechanism=None if "mechanism" in has else mechanism,
     )
     if mechanism is not None and has["mechanism"] != mechanism:
-        raise ParameterError(f"{name} names its mechanism already; --mechanism {mechanism} names it again")
+        raise ParameterError(f"{name} already has a mechanism; leave out --mechanism {mechanism}")
     if getattr(attacker, "is_adaptive", False):
         raise ParameterError(
-            f"{attacker}: a sweep tells the attack which defence it meets; here name it with --mechanism "
-            f"'PL(4,1)', or write {parse(name)[0]} to have it estimated from the release"
+            f"{attacker}: adaptive attacks get the defence from a sweep; here name it with --mechanism, such "
+            f"as --mechanism 'PL(4,1)', or use {parse(name)[0]}, which estimates it from the release"
         )
     return attacker
 
@@ -154,16 +162,19 @@ def algorithms(
         str | None,
         typer.Argument(
             metavar="KIND",
-            help="Kind: defences, gps-defences, attacks, reidentification, trace-inference, gps-attacks or "
-            "synthesizers; or the name of one algorithm, such as MRLH or my_module:MyDefence.",
+            help="Kind of algorithm (defences, gps-defences, attacks, reidentification, trace-inference, "
+            "gps-attacks or synthesizers), or one algorithm, such as MRLH or my_module:MyDefence.",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List every defence, attack and synthesizer with its parameters, or explain one.
+    """List the defences, attacks and synthesizers with their parameters, or explain one.
 
-    Parameters are written in this order, or by name: PL(4,1) is PL(l=4, r=1km). Those with a value after
-    = or in brackets may be left out; numbers may carry a unit where one is named (m, km, s, min, h).
+    Write parameters in the listed order or by name: PL(4,1) is PL(l=4, r=1km). Those with a value after = or
+    in brackets are optional. Numbers can have a unit where one is listed (m, km, s, min, h).
+
+    Example:
+      tracearena algorithms defences
     """
     from difflib import get_close_matches
 
@@ -177,7 +188,7 @@ def algorithms(
     else:
         close = get_close_matches(what.lower(), KIND_WORDS, n=1, cutoff=0.8)
         if close:
-            raise ParameterError(f"there is no kind called {what!r}; did you mean {close[0]}?")
+            raise ParameterError(f"there is no kind {what!r}; did you mean {close[0]}?")
         found = describe(what)
     if as_json:
         listed = found if isinstance(found, Listing) else Listing([found])

@@ -1,7 +1,7 @@
 """``tracearena audit`` and ``tracearena protect``.
 
-How risky a file is, or how safe a release of it, as one page; and the search for a defence that keeps the
-limits, with an audit of what it releases.
+``audit`` measures the privacy risk of a file, or of a release of it, and writes one page. ``protect``
+searches for a defence that keeps given limits, applies it, and audits the release.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
 
 FileArgument = Annotated[
-    Path, typer.Argument(metavar="IN", help="Original traces of any format: events at places, or GPS points.")
+    Path, typer.Argument(metavar="IN", help="Original traces in any format: events at places, or GPS points.")
 ]
 OutOption = Annotated[Path, typer.Option("--out", help="New folder for audit.html and audit.json.")]
-CsvOption = Annotated[bool, typer.Option("--csv", help="Write tables of all shares beside the page, too.")]
+CsvOption = Annotated[
+    bool, typer.Option("--csv", help="Also write tables of all shares to the folder of the page.")
+]
 
 
 def _build_measuring_option(name: str, help: str) -> Any:
@@ -34,64 +36,60 @@ def _build_measuring_option(name: str, help: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuringOptions:
-    """What the command line says about measuring."""
+    """Options of the measurements of an audit."""
 
     people: Annotated[
         int,
-        _build_measuring_option(
-            "--people", help="Try attacks for so many people; of more, for a random sample."
-        ),
+        _build_measuring_option("--people", help="Attack at most this many people, a random sample of all."),
     ] = 1000
     draws: Annotated[
-        int, _build_measuring_option("--draws", help="How often a person's known points are drawn.")
+        int, _build_measuring_option("--draws", help="Random draws of known points per person.")
     ] = 20
     limit: Annotated[
         list[str] | None,
         _build_measuring_option(
             "--limit",
-            help="What may be found: NAME=SHARE, of found-again, singling-out and inference; the last two "
-            "above guessing. [default: found-again=5% singling-out=20% inference=20%]",
+            help="Acceptable share NAME=SHARE, for found-again, singling-out or inference (the last two "
+            "in excess of guessing). [default: found-again=5% singling-out=20% inference=20%]",
         ),
     ] = None
     attack: Annotated[
         list[str] | None,
         _build_measuring_option(
-            "--attack", help="A further attack, such as my_module:MyLinker; repeat for more."
+            "--attack", help="Additional attack, such as my_module:MyLinker; repeat for more."
         ),
     ] = None
     within: Annotated[
         float,
         _build_measuring_option(
-            "--within", help="Metres within which a home or a workplace counts as found."
+            "--within", help="A home or workplace this close counts as found, in metres."
         ),
     ] = 200.0
     cell: Annotated[
         float,
         _build_measuring_option(
-            "--cell", help="GPS points: metres of the cells that attacks on places work on."
+            "--cell", help="GPS points: side of the grid cells used as places, in metres."
         ),
     ] = 500.0
     every: Annotated[
         float,
-        _build_measuring_option(
-            "--every", help="GPS points: minutes between the instants that they work on."
-        ),
+        _build_measuring_option("--every", help="GPS points: time between instants, in minutes."),
     ] = 30.0
     smallest_group: Annotated[
         int,
-        _build_measuring_option("--smallest-group", help="Draw no place on a map where fewer people were."),
+        _build_measuring_option("--smallest-group", help="Leave out places with fewer people from maps."),
     ] = 10
     quick: Annotated[
         bool,
         _build_measuring_option(
             "--quick",
-            help="A first page within a minute: at most 2,000 people are read and 200 "
-            "tried, wider intervals.",
+            help="Get a first page within a minute: read at most 2,000 people and attack 200, which "
+            "gives wider confidence intervals.",
         ),
     ] = False
 
     def settings(self, *, show_people: bool = False) -> Settings:
-        """Return them as the audit takes them."""
+        """Return the settings of the audit."""
         from tracearena.audit import Settings
 
         limits: dict[str, Any] = parse_limits(self.limit or ())
@@ -103,13 +101,13 @@ class MeasuringOptions:
 
     @property
     def words(self) -> list[str]:
-        """The limits and the further attacks as they were said, for a command that is printed."""
+        """The options --limit and --attack as they were given, for a command that is printed."""
         said = (("--limit", self.limit), ("--attack", self.attack))
         return [word for name, values in said for value in values or () for word in (name, value)]
 
 
 def parse_limits(said: Sequence[str]) -> dict[str, float]:
-    """Return what ``--limit`` says, by the settings of an audit."""
+    """Return the values of ``--limit`` by the names of the settings of an audit."""
     from tracearena.audit.settings import LIMITS
     from tracearena.errors import ParameterError
 
@@ -118,47 +116,54 @@ def parse_limits(said: Sequence[str]) -> dict[str, float]:
     for one in said:
         name, sign, share = one.partition("=")
         if name not in known or not sign:
-            raise ParameterError.of("--limit", one, f"NAME=SHARE, the name one of {', '.join(known)}")
+            raise ParameterError.of("--limit", one, f"NAME=SHARE, where NAME is one of {', '.join(known)}")
         found[known[name]] = parse_proportion(f"--limit {name}", share)
     return found
 
 
-@reads_traces(beside={"measuring": MeasuringOptions})
+@reads_traces(others={"measuring": MeasuringOptions})
 def audit(
     reading: ReadingOptions,
     measuring: MeasuringOptions,
     file: FileArgument,
     out: OutOption,
     released: Annotated[
-        Path | None, typer.Option("--released", help="What is to be published of it: audit this version.")
+        Path | None, typer.Option("--released", help="Version that is to be published: audit it against IN.")
     ] = None,
     id_table: Annotated[
         Path | None,
-        typer.Option("--id-table", help="Who is who (pse_id,user_id), where the release has pseudonyms."),
+        typer.Option(
+            "--id-table", help="Table of true identities (pse_id,user_id), if the release has pseudonyms."
+        ),
     ] = None,
     mechanism: Annotated[
         str | None,
-        typer.Option("--mechanism", help="The defence that made the release, which attackers know."),
+        typer.Option("--mechanism", help="Defence that made the release; attackers know it."),
     ] = None,
     synthetic: Annotated[
-        bool, typer.Option("--synthetic", help="Nobody in the release is a person of the original.")
+        bool, typer.Option("--synthetic", help="The release is synthetic: its people are not those of IN.")
     ] = False,
     others: Annotated[
         Path | None,
-        typer.Option("--others", help="People who were not used for a synthetic release, for membership."),
+        typer.Option(
+            "--others", help="Traces of people not used for a synthetic release, to attack membership."
+        ),
     ] = None,
     show_people: Annotated[
         bool,
-        typer.Option("--show-people", help="Draw the weeks of three people, who should have agreed to it."),
+        typer.Option("--show-people", help="Draw the weeks of three people; use it only with their consent."),
     ] = False,
     tables: CsvOption = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Audit traces: can people be singled out, found again, and what can be learned about them.
+    """Measure the privacy risk of traces: can people be singled out, found again, or profiled?
 
-    Attacks run on the file itself, each beside what guessing gives. With --released they run against
-    that version of it. The page is OUT/audit.html; stopped by Ctrl-C, it holds what was finished.
+    Attacks run on the file itself, or with --released on that version of it; each result is compared with
+    guessing. The page is OUT/audit.html. After Ctrl-C it has the results so far.
+
+    Example:
+      tracearena audit trips.csv --out audit --quick
     """
     from tracearena import jobs
     from tracearena.audit.page import PAGE
@@ -183,54 +188,57 @@ def audit(
 
 
 NOTHING_HOLDS = 3
-"""Exit status where no defence keeps the limits."""
+"""Exit status if no defence keeps the limits."""
 
 
-@reads_traces(beside={"measuring": MeasuringOptions})
+@reads_traces(others={"measuring": MeasuringOptions})
 def protect(
     reading: ReadingOptions,
     measuring: MeasuringOptions,
     file: FileArgument,
     safer: Annotated[
         Path,
-        typer.Argument(metavar="SAFER", help="Where the release goes, under pseudonyms (.csv, .parquet)."),
+        typer.Argument(metavar="SAFER", help="File for the release, with pseudonyms (.csv, .parquet)."),
     ],
     out: OutOption,
     target_risk: Annotated[
         str,
         typer.Option(
             "--target-risk",
-            help="Of so many people at most may be found again, by the upper end of the 95 % interval.",
+            help="Largest acceptable share of people found again, at the upper end of the 95 % interval.",
         ),
     ] = "5%",
     defences: Annotated[
         list[str] | None,
         typer.Option(
             "--defences",
-            help="A defence to try, such as 'PL(1,1)+SwapTimes(1km,month)'; repeat for more. "
+            help="Defence to try, such as 'PL(1,1)+SwapTimes(1km,month)'; repeat for more. "
             "[default: those that suit the file]",
         ),
     ] = None,
     id_table: Annotated[
-        Path | None, typer.Option("--id-table", help="Where the secret table of who is who goes.")
+        Path | None, typer.Option("--id-table", help="File for the secret table of true identities.")
     ] = None,
     tables: CsvOption = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the most useful defence that keeps the limits, apply it to the traces, and prove the release.
+    """Find the most useful defence that keeps the risk limits, apply it, and audit the release.
 
-    Defences are chosen on one half of the people; the proof is an audit of the released file on the other
-    half. The release is drawn from the system's secret source, whatever --seed says: that is for the
-    measurement. Exit status 0: a release was written and keeps all limits. 3: none does; the page says the
-    least risk that was reached and by what, and SAFER is not written.
+    The defence is chosen on one half of the people; the released file is audited on the other half. --seed
+    makes the measurements repeatable; the release itself always uses the system's secret source of
+    randomness. The exit status is 0 if a release was written that keeps all limits. It is 3 if no defence
+    keeps them: SAFER is not written then, and the page says which defence had the lowest risk.
+
+    Example:
+      tracearena protect trips.csv safer.csv --out proof --target-risk 5%
     """
     from tracearena import jobs
     from tracearena.audit.page import PAGE, describe_changes, describe_outcome
     from tracearena.errors import ParameterError
 
     if any(one.startswith("found-again") for one in measuring.limit or ()):
-        raise ParameterError("--limit found-again is for audit; protect takes it as --target-risk")
+        raise ParameterError("--limit found-again is an option of `audit`; use --target-risk with `protect`")
     target = parse_proportion("--target-risk", target_risk)
     found, audit, command = jobs.protect(
         file,
@@ -258,7 +266,9 @@ def protect(
         usefulness = None if found.proof is None else found.proof.usefulness
         if usefulness is not None:
             kept, whole = usefulness.kept or 0.0, usefulness.kept_of_file or 0.0
-            shown["usefulness"] = f"{kept:.0%} of six tasks is kept, {whole:.0%} against the original file"
+            shown["usefulness"] = (
+                f"{kept:.0%} kept on average over six tasks, {whole:.0%} compared with the original file"
+            )
             changes = describe_changes(found)
             if changes:
                 shown["changed"] = " ".join(changes)

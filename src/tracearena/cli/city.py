@@ -14,7 +14,7 @@ from tracearena.jobs.outputs import check_outputs, choose_seed
 
 
 class Mode(StrEnum):
-    """How people are observed."""
+    """Ways in which people are observed."""
 
     regular = "regular"
     checkins = "checkins"
@@ -23,7 +23,7 @@ class Mode(StrEnum):
 
 
 def city(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File for the traces.")],
     users: Annotated[
         int | None,
         typer.Option("--users", min=1, help="Number of people or vehicles. [default: 4000, fleet 500]"),
@@ -36,7 +36,8 @@ def city(
         Mode,
         typer.Option(
             "--mode",
-            help="An event at every instant, sparse check-ins, GPS points of people, or of vehicles.",
+            help="Observations: an event at every instant, sparse check-ins, GPS points of people (gps), or "
+            "of vehicles (fleet).",
         ),
     ] = Mode.regular,
     to: Annotated[
@@ -46,15 +47,18 @@ def city(
         ),
     ] = None,
     places_out: Annotated[
-        Path | None, typer.Option("--places-out", help="Write the places too, as OUT's format has them.")
+        Path | None, typer.Option("--places-out", help="Also write the places to this file.")
     ] = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate people in the embedded city: homes, work, routines, trips, nights and weekends.
+    """Simulate people in the embedded city, with homes, work, routines, trips and weekends.
 
-    Files of the pwscup format hold the contest's 20 half-hours a day from 8:00 on; other regular
-    files hold all 48.
+    Files in pwscup format have the 20 half-hours per day of the contest, from 8:00; other regular files have
+    all 48.
+
+    Example:
+      tracearena city traces.csv --users 200 --days 14 --seed 1
     """
     from tracearena import cities, io
     from tracearena.errors import ParameterError
@@ -88,7 +92,7 @@ def city(
     if target not in io.FORMATS:
         raise ParameterError.of("to", target, f"one of {', '.join(io.FORMATS)}")
     if target in ("pwscup", "peopleflow") and mode is Mode.checkins:
-        raise ParameterError(f"{target} files hold one event per instant: check-ins need another format")
+        raise ParameterError(f"{target} files have one event per instant; write check-ins in another format")
     used = choose_seed(seed)
     with show_progress("people"):
         traces = cities.simulate(
@@ -100,7 +104,7 @@ def city(
         )
     written = io.write(traces, out, to=target, places_out=places_out)
     if target == "pwscup" and places_out is None:
-        note("other commands need the regions with it: --places-out info_region.csv writes them")
+        note("other commands also need the regions: write them with --places-out info_region.csv")
     print_result(
         {
             "mode": mode.value,

@@ -1,7 +1,7 @@
-"""``tracearena contest``: what an organiser does without a server.
+"""``tracearena contest``, and its commands that need no server.
 
-Data, releases, board and awards of a contest by files, and the check of its archive. The commands of a
-contest with a server are in the modules that `SERVER_COMMANDS` names.
+They make the data, releases, board and awards of a contest from files, and verify its archive. `PANELS`
+names the modules of the other commands.
 """
 
 from __future__ import annotations
@@ -13,12 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracearena.cli._app import build_group
 from tracearena.cli._output import JsonOption, ReleaseSeedOption, print_result
 from tracearena.cli._reading import reads_traces
 from tracearena.cli.contest_new import (
+    DataSetsOption,
+    DaysOption,
+    FactorsOption,
+    IterationsOption,
     MinEventsOption,
     PoisOption,
     SensitiveOption,
+    TeamsOption,
+    UsersOption,
     WalkOption,
     ZerosOption,
     build_plan,
@@ -43,74 +50,84 @@ if TYPE_CHECKING:
     from tracearena.contest import ContestFile
 
 
-SERVER_COMMANDS = {
-    "new": "contest_new",
-    "serve": "contest_server",
-    "team": "contest_manage",
-    "account": "contest_manage",
-    "phase": "contest_manage",
-    "clock": "contest_manage",
-    "status": "contest_server",
-    "job": "contest_manage",
-    "rescore": "contest_manage",
-    "storage": "contest_server",
-    "export": "contest_server",
-    "rehearse": "demo",
-    "client": "contest_client",
+PANELS = {
+    "With files, without a server": dict.fromkeys(("data", "release", "judge", "board", "verify"), "contest"),
+    "Run a server": {
+        "new": "contest_new",
+        "serve": "contest_server",
+        "status": "contest_server",
+        "backup": "contest_server",
+        "restore": "contest_server",
+        "move": "contest_server",
+        "upgrade": "contest_server",
+        "export": "contest_server",
+        "rehearse": "demo",
+    },
+    "Manage a contest": {
+        "team": "contest_manage",
+        "organiser": "contest_manage",
+        "member": "contest_manage",
+        "phase": "contest_manage",
+        "announce": "contest_manage",
+        "page": "contest_manage",
+        "clock": "contest_manage",
+        "job": "contest_manage",
+        "rescore": "contest_manage",
+    },
+    "Take part": {"client": "contest_client"},
 }
-"""Names of functions (or of ``register_NAME`` for groups) and the modules that have them, in the order of
-``tracearena contest --help``."""
+"""Commands and the modules that have them, by panel, in the order of ``tracearena contest --help``."""
 
 
 def register_contest(app: typer.Typer) -> None:
     """Add the group of commands; `cli.build` finds this function by its name."""
     group = typer.Typer(
-        help="Hold a contest: data, releases, board and awards.",
+        cls=build_group(PANELS),
+        help="Hold a contest: make its data, run its server, judge it and rank the teams.",
+        epilog="tracearena contest serve --demo",
         no_args_is_help=True,
         rich_markup_mode=None,
     )
-    for command in (data, release, judge, board, verify):
-        group.command()(command)
-    for name, module_name in SERVER_COMMANDS.items():
-        module = import_module(f"tracearena.cli.{module_name}")
-        if hasattr(module, f"register_{name}"):  # several commands
-            getattr(module, f"register_{name}")(group)
-        else:
-            group.command()(getattr(module, name))
+    for panel in PANELS.values():
+        for name, module_name in panel.items():
+            module = import_module(f"tracearena.cli.{module_name}")
+            if hasattr(module, f"register_{name}"):  # a group of commands
+                getattr(module, f"register_{name}")(group)
+            else:
+                group.command()(getattr(module, name))
     app.add_typer(group, name="contest")
 
 
 @reads_traces()
 def data(
     reading: ReadingOptions,
-    file: Annotated[Path, typer.Argument(metavar="IN", help="Traces to learn from, of any format.")],
+    file: Annotated[Path, typer.Argument(metavar="IN", help="Traces to learn from, in any format.")],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the contest's files.")],
     reference: Annotated[
         Path | None,
-        typer.Option("--reference", help="More traces of the same users (their reference traces)."),
+        typer.Option("--reference", help="Further traces of the same users (their reference traces)."),
     ] = None,
     rules: Annotated[
         Path | None,
-        typer.Option("--rules", help="The contest's file (contest.toml): name, teams, rules, schedule."),
+        typer.Option("--rules", help="File of the contest (contest.toml): name, teams, rules, schedule."),
     ] = None,
-    teams: Annotated[int | None, typer.Option("--teams", help="Teams that take part; 21.")] = None,
-    users: Annotated[int | None, typer.Option("--users", help="Virtual users of a team; 2,000.")] = None,
-    days: Annotated[
-        int | None, typer.Option("--days", help="Days of a user, half reference, half original; 40.")
-    ] = None,
-    data_sets: Annotated[
-        int | None, typer.Option("--data-sets", help="1 (as usual): data01_IDP. 2: data02_TRP as well.")
-    ] = None,
+    teams: TeamsOption = None,
+    users: UsersOption = None,
+    days: DaysOption = None,
+    data_sets: DataSetsOption = None,
     homes: Annotated[
-        bool, typer.Option("--homes/--no-homes", help="Everybody has a home, morning and evening.")
+        bool, typer.Option("--homes/--no-homes", help="Put every user at home in the morning and evening.")
     ] = True,
     only_seen: Annotated[
         bool,
-        typer.Option("--only-seen/--any-move", help="No transition or visit that nobody made in training."),
+        typer.Option(
+            "--only-seen/--any-move",
+            help="Use only transitions and visits that occur in the training data.",
+        ),
     ] = True,
-    factors: Annotated[int, typer.Option("--factors", help="Factors of the model.")] = 32,
-    alpha: Annotated[float, typer.Option("--alpha", help="Precision of the counts.")] = 200.0,
-    iterations: Annotated[int, typer.Option("--iterations", help="Gibbs iterations.")] = 100,
+    factors: FactorsOption = 32,
+    alpha: Annotated[float, typer.Option("--alpha", help="Precision of the observed counts.")] = 200.0,
+    iterations: IterationsOption = 100,
     zeros: ZerosOption = "all",
     walk: WalkOption = "5min",
     min_events: MinEventsOption = 0,
@@ -118,18 +135,21 @@ def data(
     pois: PoisOption = None,
     model: Annotated[
         Path | None,
-        typer.Option("--model", help="Model file: written during training, used if it is there."),
+        typer.Option("--model", help="Model file: used if it exists, written during training if not."),
     ] = None,
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the data of a contest: virtual users of every team's own, as the official files.
+    """Make the data of a contest: virtual users for every team, in the official file layout.
 
-    DIR/judge is for nobody else, DIR/teams/team001 for team 001, DIR/everybody for everybody. Teams are
-    numbered from 001; 000 is the pseudonymised team, the numbers after the last are sample teams whose
-    data everybody may have. What --rules says of teams, users, days and data sets holds; options must
-    agree with it. Without --seed nothing can be made again: all people, and the shuffle of the
-    pseudonymised team, come from the system's cryptographic source.
+    DIR/judge is for the judge alone, DIR/teams/team001 for team 001, and DIR/everybody for everybody. Teams
+    are numbered from 001. Team 000 is the pseudonymised team; the numbers after the last team are sample
+    teams, whose data is public. If --rules sets teams, users, days or data sets, the options must agree with
+    it. Without --seed the data cannot be reproduced: all people, and the shuffle of the pseudonymised team,
+    come from the system's cryptographic source.
+
+    Example:
+      tracearena contest data trips.csv contest --grid 32x32 --teams 5
     """
     from tracearena.contest.data import check_regions
     from tracearena.files import require_new
@@ -166,9 +186,9 @@ def combine_contest_options(
     data_sets: int | None,
     to_make: bool = False,
 ) -> ContestFile:
-    """Return what a contest is to be: as its file says, or as the options do; both must agree.
+    """Return the contest that a file and the options describe; the two must agree.
 
-    If the contest is to be made from its file alone, that may say where its people come from.
+    Only with `to_make` may the file have a section [data], which says where the people come from.
     """
     from tracearena.contest import ContestFile, ContestPlan, read_contest_file
 
@@ -179,48 +199,51 @@ def combine_contest_options(
         return ContestFile(teams=plan.teams, rules=plan.rules())
     charter = read_contest_file(rules, to_make=to_make)
     if charter.data is not None and not to_make:
-        raise ParameterError(f"{rules}: contest data takes its traces from IN; leave [data] out of the file")
+        raise ParameterError(
+            f"{rules}: has a section [data], but `contest data` takes its traces from IN; remove the section"
+        )
     said = {"teams": charter.teams, "users": charter.rules.users, "data_sets": charter.rules.data_sets}
     said["days"] = charter.rules.reference_days + charter.rules.original_days
     for name, value in given.items():
         if said[name] != value:
             option = f"--{name.replace('_', '-')}"
-            raise ParameterError(f"{option} says {value}, and {rules} {said[name]}: they must agree")
+            raise ParameterError(f"{option} is {value}, but {rules} says {said[name]}: they must agree")
     if charter.rules.reference_days != said["days"] // 2:
         raise ParameterError(
             f"{rules}: reference_days = {charter.rules.reference_days} and original_days = "
-            f"{charter.rules.original_days}: data is made in halves"
+            f"{charter.rules.original_days}; they must be equal"
         )
     return charter
 
 
 FolderArgument = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The contest's folder, as `contest data` makes it.")
+    Path, typer.Argument(metavar="DIR", help="Folder of the contest, made by `contest data`.")
 ]
 RulesOption = Annotated[
-    Path | None, typer.Option("--rules", help="The contest's file; DIR/contest.toml if omitted.")
+    Path | None, typer.Option("--rules", help="File of the contest. [default: DIR/contest.toml]")
 ]
 OutOption = Annotated[
-    Path | None, typer.Option("--out", help="Where the results go; DIR/results if omitted.")
+    Path | None, typer.Option("--out", help="Folder for the results. [default: DIR/results]")
 ]
 OverallOption = Annotated[
     bool | None,
     typer.Option(
         "--overall/--no-overall",
-        help="An overall award too: s_R,min of the first data set plus s_T,min of the last.",
+        help="Also give an overall award: s_R,min of the first data set plus s_T,min of the last.",
     ),
 ]
 PreliminaryOption = Annotated[
-    Path | None, typer.Option("--preliminary", help="Totals of a round before this one (its totals.csv).")
+    Path | None, typer.Option("--preliminary", help="Totals of an earlier round (its totals.csv).")
 ]
 WeightOption = Annotated[
-    float | None, typer.Option("--final-weight", help="Weight of this round after a preliminary one; 9.")
+    float | None,
+    typer.Option("--final-weight", help="Weight of this round against the earlier one. [default: 9]"),
 ]
 WinnerOption = Annotated[
     bool | None,
     typer.Option(
         "--winner-attacks/--no-winner-attacks",
-        help="Whether the overall winner may win the awards of the attackers as well.",
+        help="Whether the overall winner may also win the awards for attacks.",
     ),
 ]
 
@@ -231,11 +254,14 @@ def release(
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """End the anonymization phase: give every valid data set its pseudonyms, once and for all.
+    """End the anonymization phase: give every valid data set its final pseudonyms.
 
-    What teams handed in (DIR/submissions/anotraces_*) is checked and scored. ID tables and salts stay in
-    DIR/judge; DIR/everybody gets released traces, reference traces, and the hash of every ID table to
-    publish (commitments.csv). A table that is there is never drawn again.
+    The submissions of the teams (DIR/submissions/anotraces_*) are checked and scored. ID tables and salts
+    stay in DIR/judge. DIR/everybody gets the released traces, the reference traces, and the hash of every ID
+    table to publish (commitments.csv). An ID table that exists is never drawn again.
+
+    Example:
+      tracearena contest release contest
     """
     from tracearena.contest import read_submissions, release_all
 
@@ -250,7 +276,7 @@ def release(
         lowest = intake.rules.utility_threshold
         note(f"team {team}, data set {number}: utility {utility:.4f} is below {lowest:g}")
     for team, number in done.missing:
-        note(f"team {team}, data set {number}: nothing handed in that counts")
+        note(f"team {team}, data set {number}: no valid submission")
     note_refused_files(done.refused)
     typer.echo(f"released now     {len(done.new)}")
     typer.echo(f"released before  {len(done.before)}")
@@ -265,13 +291,18 @@ def judge(
     preliminary: PreliminaryOption = None,
     final_weight: WeightOption = None,
     winner_attacks: WinnerOption = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of sample attacks that draw.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Seed of sample attacks that use randomness.")
+    ] = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Run the sample attacks of the rules on everything that was released, and make the board.
+    """Run the sample attacks of the rules on all released data sets, and make the board.
 
-    Their answers go to DIR/judge/answers. Answers and scores that are there are kept: a run that was
-    stopped goes on, and a second one changes nothing.
+    Their answers go to DIR/judge/answers. Answers and scores that exist are kept: an interrupted run is
+    resumed, and a second run changes nothing.
+
+    Example:
+      tracearena contest judge contest
     """
     from tracearena.contest import attack_all, read_submissions
 
@@ -285,18 +316,18 @@ def judge(
 def board(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="The contest's folder, or one folder with all its files."),
+        typer.Argument(metavar="[DIR]", help="Folder of the contest, or one folder with all its files."),
     ] = None,
     rules: RulesOption = None,
     out: OutOption = None,
     reidentification: Annotated[
-        Path | None, typer.Option("--reidentification", help="In the place of DIR: a table of scores s_R.")
+        Path | None, typer.Option("--reidentification", help="Instead of DIR: a table of scores s_R.")
     ] = None,
     trace_inference: Annotated[
-        Path | None, typer.Option("--trace-inference", help="In the place of DIR: a table of scores s_T.")
+        Path | None, typer.Option("--trace-inference", help="Instead of DIR: a table of scores s_T.")
     ] = None,
     utility: Annotated[
-        Path | None, typer.Option("--utility", help="In the place of DIR: a table of utilities.")
+        Path | None, typer.Option("--utility", help="Instead of DIR: a table of utilities.")
     ] = None,
     overall: OverallOption = None,
     preliminary: PreliminaryOption = None,
@@ -304,11 +335,14 @@ def board(
     winner_attacks: WinnerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make board, matrices, awards and page from what teams handed in, or from tables of scores.
+    """Rank the teams, from their submissions or from tables of scores; write awards and a page.
 
-    Every file is checked; one that fails is named with the reason and does not count. The results go to
-    DIR/results: a page (board.html), CSV files, and board.json. Three tables of scores in the layout of
-    the published results of 2019 do as well; their results are written with --out.
+    Every file is checked; a file that fails is named with the reason and does not count. The results go to
+    DIR/results: a page (board.html), CSV files, and board.json. Instead of DIR you can name three tables of
+    scores in the layout of the published results of 2019; their results are written only with --out.
+
+    Example:
+      tracearena contest board contest --overall
     """
     from tracearena.contest import read_submissions
 
@@ -316,31 +350,36 @@ def board(
     ranking = Ranking(overall, preliminary, final_weight, winner_attacks)
     if folder is not None:
         if any(tables):
-            raise ParameterError("a board is made of a folder or of tables of scores, not of both")
+            raise ParameterError("DIR and tables of scores exclude each other: name one of them")
         make_folder_board(read_submissions(folder, rules), rules, out, ranking, as_json)
         return
     if reidentification is None or trace_inference is None or utility is None:
         raise ParameterError(
-            "name the contest's folder, or all three of --reidentification, --trace-inference and --utility"
+            "name the folder of the contest, or all three of --reidentification, "
+            "--trace-inference and --utility"
         )
     make_tables_board((reidentification, trace_inference, utility), rules, out, ranking, as_json)
 
 
 def verify(
-    file: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="What `contest export` wrote: one zip.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="ARCHIVE", help="Archive written by `contest export` (.zip).")
+    ],
     key: Annotated[
         str | None,
-        typer.Option("--key", help="The contest's public key, as its rules page showed it: 64 digits."),
+        typer.Option("--key", help="Public key of the contest, from its rules page: 64 hexadecimal digits."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge an archive of a contest from scratch, and hold it against what it says.
+    """Judge an archived contest from scratch, and compare the result with the archive.
 
-    Every file has its hash; every ID table opens its commitment; what was released is what was handed in;
-    utilities, all scores, board and awards are those of the results; every receipt is in a signed list, and
-    was judged or refused; the audit log has no gap. Where original traces are not in the
-    archive, the scores that need them are named and taken as they are. What is wrong is named, and the exit
-    status is then 1.
+    It checks the hash of every file; that every ID table opens its commitment; that the released traces are
+    the submitted ones; all utilities, scores, ranks and awards; that every receipt is in a signed list and
+    was judged or refused; and that the audit log has no gap. If the archive has no original traces, the
+    scores that need them are named and not recomputed. Every problem is named, and the exit status is then 1.
+
+    Example:
+      tracearena contest verify friday.zip
     """
     from tracearena.contest import verify_archive
 
@@ -351,13 +390,18 @@ def verify(
     else:
         for name, count in found.checked.items():
             typer.echo(f"{name:<11}  {count:,}")
-        for score in found.told:
-            note(f"not made again, for the original traces are not there: {score}")
+        for score in found.assumed:
+            note(f"not recomputed, because the archive has no original traces: {score}")
         for finding in found.findings:
             typer.echo(str(finding))
         if found.signed_by is not None and key is None:
-            note(f"signed by {found.signed_by}: is that the key on the contest's rules page?")
-        result = "everything is right" if found.is_right else f"{len(found.findings)} wrong"
+            note(
+                f"signed with the key {found.signed_by}: compare it with the key on "
+                "the rules page of the contest"
+            )
+        n_problems = len(found.findings)
+        problems = "1 problem" if n_problems == 1 else f"{n_problems} problems"
+        result = "everything is correct" if found.is_right else problems
         typer.echo(f"{file}: {result}")
     if not found.is_right:
         raise typer.Exit(1)

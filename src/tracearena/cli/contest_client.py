@@ -1,4 +1,4 @@
-"""``tracearena contest client``: a team's side, by the API of the contest's server."""
+"""``tracearena contest client``: the commands of a team, which use the API of the contest's server."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._output import JsonOption
+from tracearena.cli._output import JsonOption, SeedOption, add_group
 from tracearena.cli.contest_server import require_extra
 from tracearena.errors import FileError, ParameterError
 from tracearena.jobs.feedback import note, show_progress
+from tracearena.jobs.outputs import check_outputs, choose_seed
 
 if TYPE_CHECKING:
     from tracearena.server.client import Client
@@ -28,36 +29,42 @@ _HEADERS = {b"user_id": "inferred-table", b"reg_id": "inferred-traces"}
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A .csv, .csv.gz or Parquet file.")]
 DataSetOption = Annotated[int, typer.Option("--data-set", min=1, max=2, help="Number of the data set.")]
 FolderOption = Annotated[
-    Path, typer.Option("--data", help="Where the contest's files are, as `client data` fetches them.")
+    Path, typer.Option("--data", help="Folder with the files of the contest, from `client data`.")
 ]
 KindOption = Annotated[
     str | None,
-    typer.Option("--kind", help="inferred-table or inferred-traces; by the file's header if omitted."),
+    typer.Option("--kind", help="inferred-table or inferred-traces. [default: from the file's header]"),
 ]
 
 
 def register_client(group: typer.Typer) -> None:
     """Add the group of commands."""
-    team = typer.Typer(
-        help="Take part: fetch data, check, hand in, watch.", no_args_is_help=True, rich_markup_mode=None
-    )
-    for command in (login, data, check, submit, attack, status, watch, receipts, board):
-        team.command()(command)
-    group.add_typer(team, name="client")
+    commands = (login, data, practise, check, submit, attack, status, watch, receipts, board)
+    about = "Take part in a contest: download data, practise, check and submit files, see results."
+    example = "tracearena contest client login https://contest.example.org"
+    add_group(group, "client", about, example, {one.__name__: one for one in commands})
 
 
 def login(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where the contest is: https://…")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="Address of the contest: https://…")],
     as_json: JsonOption = False,
 ) -> None:
-    """Log in with a token of the team, which its page makes; it is asked for, or read from stdin."""
+    """Log in with a token, which a member makes on the team's page.
+
+    In a terminal the command asks for the token; otherwise it reads it from stdin.
+
+    Example:
+      tracearena contest client login https://contest.example.org
+    """
     require_extra("client")
     from tracearena.server.client import Client, Login, save_login
 
     asked = sys.stdin.isatty()
     token = (typer.prompt("Token", hide_input=True, err=True) if asked else sys.stdin.readline()).strip()
     if not token or not token.isascii() or not token.isprintable():
-        raise ParameterError("there is no token; make one on the team's page, and give it here")
+        raise ParameterError(
+            "no token was given, or it has characters that no token has; make one on the team's page"
+        )
     with Client(url, token) as client:
         me = client.get("me")
         path = save_login(Login(client.url, token))
@@ -65,14 +72,18 @@ def login(
         typer.echo(json.dumps(me))
         return
     typer.echo(f"team {_format_team(me)}")
-    note(f"the token is kept in {path}")
+    note(f"the token is stored in {path}")
 
 
 def data(
     to: Annotated[Path, typer.Option("--to", help="Folder for the files.")] = Path("contest-data"),
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch the team's own traces and everybody's files; what is there is not fetched again."""
+    """Download the traces of your team and the files for everybody; files you have are skipped.
+
+    Example:
+      tracearena contest client data --to contest-data
+    """
     from tracearena.server.client import download, download_bundle
 
     with _open_client() as client:
@@ -87,101 +98,208 @@ def data(
     if as_json:
         typer.echo(json.dumps({"folder": str(to), "own": [path.name for path in own], "new": new}))
         return
-    typer.echo(f"{to}: {len(own)} files of your own, {len(files)} of everybody's, {len(new)} of them new")
+    typer.echo(f"{to}: {len(own)} files of your team, {len(files)} files for everybody ({len(new)} new)")
 
 
 def check(
     file: FileArgument,
     target: Annotated[
-        str | None, typer.Option("--target", help="The team attacked; obfuscated traces if omitted.")
+        str | None,
+        typer.Option(
+            "--target", help="Team that the file attacks. Without it, the file has obfuscated traces."
+        ),
     ] = None,
     data_set: DataSetOption = 1,
     kind: KindOption = None,
     folder: FolderOption = Path("contest-data"),
     as_json: JsonOption = False,
 ) -> None:
-    """Check a file as the judge will, with the same code: exit 0 if it is good, 2 if not."""
+    """Check a file with the judge's own code: the exit status is 0 if it is valid, 2 if not.
+
+    For obfuscated traces the utility is printed too; below the threshold of the rules they do not count.
+
+    Example:
+      tracearena contest client check obftraces.csv --data contest-data
+    """
     require_extra("client")
-    from tracearena.contest import read_contest_file
-    from tracearena.contest.contest_file import NAME
-    from tracearena.io.pwscup import PwsName
-    from tracearena.server.client import check_before_upload
+    from tracearena.server.client import check_before_upload, find_own_team
 
     if target is None:
-        # The team whose original traces were fetched; those of sample teams are everybody's.
-        samples = read_contest_file(folder / NAME).sample_numbers if (folder / NAME).is_file() else ()
-        own = {f"{PwsName.parse(path).team:03d}" for path in folder.glob("orgtraces_team*.csv")}
-        own -= set(samples)
-        if len(own) != 1:
-            raise ParameterError(
-                f"{folder}: has not the traces of one team; `contest client data` fetches them"
-            )
-        team, what = own.pop(), "obfuscated"
+        team, what = find_own_team(folder), "obfuscated"
     else:
-        team, what = target, _choose_kind(file, kind)
-    verdict = check_before_upload(file, what, folder, _check_team_number(team), data_set)
+        team, what = _check_team_number(target), _choose_kind(file, kind)
+    found = check_before_upload(file, what, folder, team, data_set)
+    verdict = found.verdict
     if as_json:
         faults = {} if verdict is None else verdict.to_dict()
-        typer.echo(json.dumps({"valid": verdict is None, "kind": what} | faults))
+        utility = {} if found.utility is None else {"utility": found.utility, "threshold": found.threshold}
+        typer.echo(json.dumps({"valid": found.is_valid, "kind": what} | utility | faults))
     if verdict is not None:
         raise FileError(file, verdict.faults, len(verdict.faults) + verdict.more)
     if not as_json:
-        typer.echo(f"OK {file}: {what}")
+        said = "" if found.utility is None else f", {_format_utility(found.utility, found.threshold)}"
+        typer.echo(f"{'OK ' if found.is_valid else ''}{file}: {what}{said}")
+    if not found.is_valid:
+        raise typer.Exit(2)
+
+
+def practise(
+    out: Annotated[Path, typer.Argument(metavar="[OUT]", help="Where the table goes (CSV).")] = Path(
+        "practise.csv"
+    ),
+    defences: Annotated[
+        list[str] | None,
+        typer.Option("--defences", help="A defence; repeat for more. [default: the 37 samples]"),
+    ] = None,
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attacks",
+            help="An attack; samples, strongest or all for several; repeat for more. [default: samples]",
+        ),
+    ] = None,
+    data_set: DataSetOption = 1,
+    folder: FolderOption = Path("contest-data"),
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run attacks on defences of your team's own traces, scored by the rules of the contest.
+
+    Nothing is sent to the server.
+
+    Example:
+      tracearena contest client practise --defences "PL(4,1)" --defences "RR(8)"
+    """
+    require_extra("client")
+    from tracearena import arena
+    from tracearena.contest import read_contest_file
+    from tracearena.contest.contest_file import NAME
+    from tracearena.server.client import read_own_traces
+
+    check_outputs(out)
+    reference, original = read_own_traces(folder, data_set)
+    scoring = read_contest_file(folder / NAME).rules.scoring
+    with show_progress("defences"):
+        rows = arena.run_sweep(
+            reference,
+            original,
+            defences=defences or arena.SAMPLE_DEFENCES,
+            attacks=attacks or ("samples",),
+            scoring=scoring,
+            seed=choose_seed(seed),
+        )
+    arena.write_table(rows, out)
+    if as_json:
+        typer.echo(json.dumps([row.to_dict() for row in rows]))
+        return
+    width = max(len(row.defence) for row in rows)
+    typer.echo(f"{'defence':<{width}}  utility  s_R,min  s_T,min")
+    for row in rows:
+        numbers = (row.utility, row.scores.s_R_min, row.scores.s_T_min)
+        cells = "  ".join(f"{'–' if one is None else f'{one:.4f}':>7}" for one in numbers)
+        typer.echo(f"{row.defence:<{width}}  {cells}{'' if row.valid else '  not valid'}")
+    note(f"the table with every attack is in {out}")
 
 
 def submit(file: FileArgument, data_set: DataSetOption = 1, as_json: JsonOption = False) -> None:
-    """Hand in obfuscated traces, and print the receipt."""
+    """Submit obfuscated traces, and print the receipt.
+
+    Example:
+      tracearena contest client submit obftraces.csv --data-set 1
+    """
     _submit_file(f"uploads/obfuscated/{data_set}", file, as_json)
 
 
 def attack(
-    file: FileArgument,
-    target: Annotated[str, typer.Argument(metavar="TEAM", help="The team attacked, such as 002.")],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A .csv, .csv.gz or Parquet file.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Argument(metavar="[TEAM]", help="The team attacked, such as 002.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--all", help="Submit every attack of this folder; the official names say which is which."
+        ),
+    ] = None,
     data_set: DataSetOption = 1,
     kind: KindOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Hand in an attack on a team, and print the receipt."""
+    """Submit an attack on a team, or a folder of attacks, and print the receipts.
+
+    Example:
+      tracearena contest client attack etable.csv 002
+    """
+    if folder is not None:
+        if file is not None:
+            raise ParameterError(f"{file}: give either FILE and TEAM, or --all FOLDER")
+        _submit_folder(folder, as_json)
+        return
+    if file is None or target is None:
+        raise ParameterError("name the attack and its target: FILE and TEAM, or --all FOLDER")
     _submit_file(
         f"uploads/attack/{_check_team_number(target)}/{data_set}/{_choose_kind(file, kind)}", file, as_json
     )
 
 
 def status(as_json: JsonOption = False) -> None:
-    """Show the phase, what the team defends, whom it may attack, and what it handed in."""
+    """Show the phase, your data sets, the teams you may attack, and your submissions.
+
+    Example:
+      tracearena contest client status
+    """
+    from tracearena.contest.phases import name_phase
+
     with _open_client() as client:
-        names = ("phase", "me", "data_sets", "targets", "submissions")
+        names = ("phase", "me", "data_sets", "targets", "submissions", "announcements")
         found = {name: client.get(name) for name in names}
     if as_json:
         typer.echo(json.dumps(found))
         return
     phase = found["phase"]
     until = f", until {phase['next_change']}" if phase["next_change"] else ""
+    for one in found["announcements"]:
+        typer.echo(_format_announcement(one))
     typer.echo(f"team {_format_team(found['me'])}")
-    typer.echo(f"{phase['phase'] or 'between two phases'}{until}; the server's clock: {phase['now']}")
+    typer.echo(f"{name_phase(phase)}{until}; the server's clock: {phase['now']}")
     for one in found["data_sets"]:
         typer.echo(f"data set {one['number']}: {_describe_defence(one)}; {one['uploads_left']} uploads left")
     for one in found["targets"]:
         what = f"target {_format_team(one)}, data set {one['data_set']}"
         typer.echo(f"{what}: {one['uploads_left']} uploads left")
     if phase["attacks"] == "open" and not found["targets"]:
-        typer.echo("no targets yet: the judge releases them when it has looked at the last upload")
+        typer.echo("no targets yet: the judge releases them after it has checked the last upload")
+    threshold = found["data_sets"][0]["threshold"]
     for one in found["submissions"]:
-        typer.echo(_format_upload(one))
+        typer.echo(_format_upload(one, threshold))
 
 
 def watch(
-    every: Annotated[float, typer.Option("--every", min=0.2, max=3_600, help="Seconds between looks.")] = 2.0,
+    every: Annotated[
+        float, typer.Option("--every", min=0.2, max=3_600, help="Seconds between requests.")
+    ] = 2.0,
 ) -> None:
-    """Wait until everything that was handed in has its verdict, and say each change."""
+    """Wait until every submission has a verdict, and print each change and announcement.
+
+    Example:
+      tracearena contest client watch --every 10
+    """
     with _open_client() as client:
+        threshold = client.get("contest")["rules"]["utility_threshold"]
         said: dict[int, str] = {}
+        heard: set[int] = set()
         while True:
+            for one in client.get("announcements"):
+                if one["id"] not in heard:
+                    heard.add(one["id"])
+                    typer.echo(_format_announcement(one))
             found = client.get("submissions")
             for one in found:
                 if said.get(one["id"]) != one["state"]:
                     said[one["id"]] = one["state"]
-                    typer.echo(_format_upload(one))
+                    typer.echo(_format_upload(one, threshold))
             # An attack is scored when its phase is over: nothing more becomes of it now.
             if all(
                 one["state"] in FINAL or (one["state"] == "checked" and one["target"] is not None)
@@ -192,10 +310,13 @@ def watch(
 
 
 def receipts(as_json: JsonOption = False) -> None:
-    """Check that the lists of receipts which the judge signed have every receipt that was kept here.
+    """Check that the judge's signed lists contain every receipt stored on this machine.
 
-    A receipt is kept when a file is handed in with this client; a list is published when its phase is closed.
-    The exit status is 1 if a receipt is missing or a list says something else.
+    A receipt is stored when this client submits a file. A list is published when its phase is closed. The
+    exit status is 1 if a receipt is missing from its list or differs from it.
+
+    Example:
+      tracearena contest client receipts
     """
     from tracearena.server.client import check_receipts
 
@@ -207,13 +328,17 @@ def receipts(as_json: JsonOption = False) -> None:
         for one in found:
             typer.echo(f"{one.receipt:>5}  {one.state}")
         if not found:
-            typer.echo("no receipts are kept here")
+            typer.echo("no receipts are stored on this machine")
     if any(one.is_wrong for one in found):
         raise typer.Exit(1)
 
 
 def board(as_json: JsonOption = False) -> None:
-    """Show what may be seen of the scores now."""
+    """Show the scores that are public now.
+
+    Example:
+      tracearena contest client board
+    """
     with _open_client() as client:
         found = client.get("board")
     if as_json:
@@ -223,11 +348,11 @@ def board(as_json: JsonOption = False) -> None:
 
 
 def print_scores(found: dict[str, Any]) -> None:
-    """Print what may be seen of the scores: awards and board, or who takes part."""
+    """Print awards and board, or the names of the teams while no scores are public."""
     names = {one["team"]: _format_team(one) for one in found["names"]}
     snapshot = found["snapshot"]
     if snapshot is None:
-        typer.echo("no scores are shown yet; taking part: " + ", ".join(names.values()))
+        typer.echo("no scores are public yet; teams: " + ", ".join(names.values()))
         return
     for award in snapshot.get("awards", ()):
         winners = " and ".join(names.get(team, team) for team in award["winners"]) or "nobody"
@@ -240,7 +365,7 @@ def print_scores(found: dict[str, Any]) -> None:
 
 
 def _format_team(one: dict[str, Any]) -> str:
-    """Return number and name of a team, once if they are the same."""
+    """Return number and name of a team, or one of them if they are the same."""
     number, name = one["team"], one["name"]
     return str(number) if name == number else f"{number} {name}"
 
@@ -257,7 +382,31 @@ def _submit_file(path: str, file: Path, as_json: bool) -> None:
         typer.echo(f"receipt {receipt['id']}: {receipt['size']:,} bytes, SHA-256 {receipt['sha256']}")
         typer.echo(f"received {receipt['received_at']}")
     if receipt["late"]:
-        note("it came after the end of the phase: it is kept, and does not count")
+        note("it arrived after the end of the phase: it is stored, but does not count")
+
+
+def _submit_folder(folder: Path, as_json: bool) -> None:
+    """Hand in a folder of attacks; one that is refused keeps no other from being taken."""
+    from tracearena.server.client import ServerRefused, find_attacks, save_receipt, upload
+
+    done: list[dict[str, Any]] = []
+    with _open_client() as client:
+        for path, place in find_attacks(folder, client.get("me")["team"]):
+            try:
+                with show_progress(path.name):
+                    receipt = upload(client, place, path)
+                save_receipt(client.url, receipt)
+                done.append({"file": path.name, "receipt": receipt})
+                said = f"receipt {receipt['id']}" + (", late: it does not count" if receipt["late"] else "")
+            except (ServerRefused, FileError) as error:
+                done.append({"file": path.name, "error": str(error)})
+                said = f"REFUSED: {error}"
+            if not as_json:
+                typer.echo(f"{path.name}: {said}")
+    if as_json:
+        typer.echo(json.dumps(done))
+    if any("error" in one for one in done):
+        raise typer.Exit(2)
 
 
 @contextmanager
@@ -271,25 +420,45 @@ def _open_client() -> Iterator[Client]:
 
 
 def _describe_defence(one: dict[str, Any]) -> str:
-    """Say how well a data set is defended, and plainly if it is not valid."""
+    """Return the utility of the submission that counts, and whether it is valid."""
     if one["utility"] is None:
-        return "nothing counts yet"
-    said = f"utility {one['utility']:.4f}"
-    return said if one["valid"] else f"{said}, NOT VALID: it must be at least {one['threshold']:g}"
+        return "no valid submission yet"
+    return _format_utility(one["utility"], one["threshold"])
 
 
-def _format_upload(one: dict[str, Any]) -> str:
+def _format_utility(utility: float, threshold: float) -> str:
+    """Say a utility, and plainly if it is not enough.
+
+    >>> _format_utility(0.71, 0.7), _format_utility(0.5, 0.7)
+    ('utility 0.7100', 'utility 0.5000, NOT VALID: it must be at least 0.7')
+    """
+    said = f"utility {utility:.4f}"
+    return said if utility >= threshold else f"{said}, NOT VALID: it must be at least {threshold:g}"
+
+
+def _format_announcement(one: dict[str, Any]) -> str:
+    """Say what was announced, its times as the server has them."""
+    said = one["text"]
+    if one["point"] is not None:
+        whose = f" for team {one['team']}" if one["team"] else ""
+        said = f"{one['point']} is now {one['moved_to']}{whose}: {said}"
+    elif one["question"] is not None:
+        said = f"Question: {one['question']}\nAnswer: {said}"
+    return f"ANNOUNCEMENT of {one['made_at']}\n" + "\n".join(f"    {line}" for line in said.splitlines())
+
+
+def _format_upload(one: dict[str, Any], threshold: float) -> str:
     where = f"data set {one['data_set']}" + (f" of {one['target']}" if one["target"] else "")
     said = f"{one['id']:>5}  {one['kind']}, {where}: {one['state']}"
     if one.get("utility") is not None:
-        said += f", utility {one['utility']:.4f}"
+        said += f", {_format_utility(one['utility'], threshold)}"
     # A verdict has one line per wrong row, and its first line is the reason as well.
     why = one["verdict"]["reason"] if one.get("verdict") else one.get("reason") or ""
     return said + "".join(f"\n       {line}" for line in why.splitlines())
 
 
 def _choose_kind(file: Path, kind: str | None) -> str:
-    """Return what an attack is, by what is said or by the header of a CSV file."""
+    """Return the kind of an attack: the given one, or that of the header of a CSV file."""
     import gzip
 
     from tracearena.checks import require_choice
@@ -302,10 +471,12 @@ def _choose_kind(file: Path, kind: str | None) -> str:
         try:
             header = gzip.GzipFile(fileobj=raw).readline(100) if is_gzip else raw.readline(100)
         except (OSError, EOFError):
-            raise FileError.whole(file, "is not a whole gzip file", "bad-gzip") from None
+            raise FileError.whole(file, "is not a complete gzip file", "bad-gzip") from None
     found = _HEADERS.get(header.strip(b'\xef\xbb\xbf\r\n"'))
     if found is None:
-        raise ParameterError(f"{file}: its first line does not say what it is; --kind {' or '.join(_KINDS)}")
+        raise ParameterError(
+            f"{file}: the first line does not show what the file is; use --kind {' or '.join(_KINDS)}"
+        )
     return found
 
 

@@ -1,7 +1,7 @@
-"""``tracearena contest new``: people, keys, database and links of a contest, made at once.
+"""``tracearena contest new``: makes the people, keys, database and links of a contest.
 
-What the contest is to be comes from its file, from the options and, in a terminal, from answers. Its people
-are learned from the embedded city or from traces, or are ready-made files.
+The settings come from the contest's file, from the options and, in a terminal, from answers to questions. The
+people are learned from the embedded city or from traces, or come from ready-made files.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from tracearena.cli.contest_server import (
     PassphraseFdOption,
     check_base_url,
     find_key_file,
+    note_local_links,
     read_passphrase,
     require_extra,
 )
@@ -39,6 +40,45 @@ if TYPE_CHECKING:
     from tracearena.server.operations.create import ContestLinks
     from tracearena.traces import Traces
 
+TeamsOption = Annotated[int | None, typer.Option("--teams", help="Number of teams. [default: 21]")]
+UsersOption = Annotated[int | None, typer.Option("--users", help="Virtual users per team. [default: 2000]")]
+DaysOption = Annotated[
+    int | None,
+    typer.Option("--days", help="Days per user, half of them reference, half original. [default: 40]"),
+]
+DataSetsOption = Annotated[
+    int | None,
+    typer.Option("--data-sets", help="Data sets per team. 1: data01_IDP; 2: also data02_TRP. [default: 1]"),
+]
+FactorsOption = Annotated[int, typer.Option("--factors", help="Number of factors of the model.")]
+IterationsOption = Annotated[int, typer.Option("--iterations", help="Number of Gibbs iterations.")]
+WalkOption = Annotated[
+    str,
+    typer.Option(
+        "--walk",
+        help="Time step in which virtual users move: 5min, as in 2019, or the interval of the traces, "
+        "such as 30min, for one step per instant.",
+    ),
+]
+ZerosOption = Annotated[
+    str, typer.Option("--zeros", help="Zero cells used in training: all, or sampled as in 2019.")
+]
+MinEventsOption = Annotated[
+    int,
+    typer.Option("--min-events", help="Learn only from users with at least this many events (10 in 2019)."),
+]
+SensitiveOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sensitive",
+        help="Mark regions that contain such a place as sensitive: category=hospital, from the places of "
+        "IN or of --pois.",
+    ),
+]
+PoisOption = Annotated[
+    Path | None, typer.Option("--pois", help="File of places with categories, for --sensitive.")
+]
+
 
 @reads_traces(without=("format",))
 def new(
@@ -46,41 +86,59 @@ def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the contest.")],
     file: Annotated[
         Path | None,
-        typer.Option("--from", help="The contest's file (contest.toml): name, teams, rules, schedule."),
+        typer.Option("--from", help="File of the contest (contest.toml): name, teams, rules, schedule."),
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", help="What the contest is called.")] = None,
-    teams: Annotated[int | None, typer.Option("--teams", help="Teams that take part; 21.")] = None,
-    users: Annotated[int | None, typer.Option("--users", help="Virtual users of a team; 2,000.")] = None,
-    days: Annotated[
-        int | None, typer.Option("--days", help="Days of a user, half reference, half original; 40.")
+    name: Annotated[str | None, typer.Option("--name", help="Name of the contest.")] = None,
+    teams: TeamsOption = None,
+    names: Annotated[
+        Path | None,
+        typer.Option(
+            "--names",
+            help="CSV file of what teams are called: columns team and name, or name alone. Without --teams "
+            "there are as many teams.",
+        ),
     ] = None,
-    data_sets: Annotated[
-        int | None, typer.Option("--data-sets", help="1 (as usual): data01_IDP. 2: data02_TRP as well.")
-    ] = None,
+    own_names: Annotated[
+        bool,
+        typer.Option("--own-names/--no-own-names", help="Let a team that has no name give itself one."),
+    ] = True,
+    users: UsersOption = None,
+    days: DaysOption = None,
+    data_sets: DataSetsOption = None,
     begin: Annotated[
         str | None,
-        typer.Option("--begin", help="When teams may hand in, such as 2026-05-01T09:00+09:00; now."),
+        typer.Option(
+            "--begin", help="Begin of the anonymization phase, such as 2026-05-01T09:00+09:00. [default: now]"
+        ),
     ] = None,
     anonymization_days: Annotated[
-        float | None, typer.Option("--anonymization-days", help="Days of the anonymization phase; 7.")
+        float | None,
+        typer.Option("--anonymization-days", help="Length of the anonymization phase in days. [default: 7]"),
     ] = None,
     attack_days: Annotated[
-        float | None, typer.Option("--attack-days", help="Days of the attack phase; 7.")
+        float | None, typer.Option("--attack-days", help="Length of the attack phase in days. [default: 7]")
+    ] = None,
+    pause_hours: Annotated[
+        float | None,
+        typer.Option(
+            "--pause-hours",
+            help="Length of the pauses before the attacks and before the results, in hours. [default: 1]",
+        ),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option("--data", help="Learn from these traces, of any format, not from the embedded city."),
+        typer.Option("--data", help="Learn from these traces, in any format, instead of the embedded city."),
     ] = None,
     files: Annotated[
         Path | None,
-        typer.Option("--files", help="Take these official files, as `contest data` makes them."),
+        typer.Option("--files", help="Use these official files, made by `contest data`."),
     ] = None,
     walk: WalkOption = "5min",
     min_events: MinEventsOption = 0,
     sensitive: SensitiveOption = None,
     pois: PoisOption = None,
-    factors: Annotated[int, typer.Option("--factors", help="Factors of the model.")] = 32,
-    iterations: Annotated[int, typer.Option("--iterations", help="Gibbs iterations.")] = 100,
+    factors: FactorsOption = 32,
+    iterations: IterationsOption = 100,
     zeros: ZerosOption = "all",
     database: DatabaseOption = None,
     judge_key: Annotated[
@@ -90,39 +148,60 @@ def new(
         ),
     ] = None,
     passphrase: Annotated[
-        bool, typer.Option("--passphrase", help="Ask for a passphrase, and lock the judge's key with it.")
+        bool, typer.Option("--passphrase", help="Ask for a passphrase, and encrypt the judge's key with it.")
     ] = False,
     passphrase_fd: PassphraseFdOption = None,
     base_url: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--base-url",
             callback=check_base_url,
-            help="Where browsers will reach the contest, for links; remembered.",
+            help="Address of the contest for browsers, for links; it is stored.",
         ),
-    ] = "http://127.0.0.1:8000",
+    ] = None,
+    links: Annotated[
+        Path | None,
+        typer.Option(
+            "--links", help="Also write the teams' links to this new CSV file (team,name,link; mode 0600)."
+        ),
+    ] = None,
+    wheel: Annotated[
+        Path | None,
+        typer.Option("--wheel", help="A wheel of tracearena, which the contest serves for teams to install."),
+    ] = None,
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a contest that a server can hold: people of every team, keys, database, links.
+    """Make a contest for `contest serve`: the people of every team, keys, database and links.
 
-    The people are virtual users learned from the embedded city; from traces of your own with --data; or
-    ready-made with --files. In a terminal it asks for what is not said. The links that it prints are
-    shown once: the organiser's is for one person, a team's for its members; they are good for 72 hours.
+    The people are virtual users learned from the embedded city, or from your own traces with --data; or they
+    come from ready-made files with --files. In a terminal the command asks for missing settings. It prints
+    one link for the organiser, for one person, and one link per team, for all its members. They are shown
+    once and expire after 72 hours.
+
+    Example:
+      tracearena contest new friday --name "Friday contest" --teams 5
     """
     require_extra("server")
-    from tracearena.contest.contest_file import NAME
+    from tracearena.contest.contest_file import NAME, read_team_names
     from tracearena.files import require_new
-    from tracearena.server.operations.create import open_private_folder
+    from tracearena.server.operations.create import (
+        check_wheel,
+        open_private_folder,
+        write_preliminary_results,
+    )
     from tracearena.server.store.database import require_empty_database
 
     wanted = ContestOptions(
         name=name, teams=teams, users=users, days=days, data_sets=data_sets, begin=begin,
-        anonymization_days=anonymization_days, attack_days=attack_days, traces=data, files=files,
+        anonymization_days=anonymization_days, attack_days=attack_days, pause_hours=pause_hours,
+        traces=data, files=files, names=None if names is None else read_team_names(names),
     )  # fmt: skip
     charter_file = file
     if file is None and files is not None and (files / NAME).is_file():
         charter_file = files / NAME
+    if charter_file is None:
+        wanted = wanted.count_names()
     if charter_file is None and sys.stdin.isatty() and not as_json:
         wanted = wanted.ask_missing()
     charter = wanted.charter(charter_file)
@@ -133,21 +212,35 @@ def new(
     # The judge's key lies in a new file, and not in the folder that is backed up.
     key = find_key_file(folder, judge_key)
     if os.path.lexists(key):
-        raise ParameterError(f"{key}: is there already; a judge's key is never written over")
+        raise ParameterError(f"{key}: exists already; a judge's key is never overwritten")
     if folder.resolve() in key.resolve().parents:
-        raise ParameterError(f"{key}: lies in {folder}; the judge's key must lie outside")
+        raise ParameterError(
+            f"{key}: is inside {folder}; the judge's key must be outside, because the folder is backed up"
+        )
     if not key.parent.is_dir():
-        raise ParameterError(f"{key}: there is no folder {key.parent}")
+        raise ParameterError(f"{key}: the folder {key.parent} does not exist")
+    if links is not None and os.path.lexists(links):
+        raise ParameterError(f"{links}: this file exists already; links are written to a new file")
+    if wheel is not None:
+        check_wheel(wheel)
     require_empty_database(database)
     has_lock = passphrase or passphrase_fd is not None
     lock = read_passphrase(passphrase_fd, str(key), twice=True) if has_lock else None
+    if not sys.stderr.isatty():
+        note(f"{folder}: the people of {charter.teams} teams are being made")
+    base = (base_url or _LOCAL_URL).rstrip("/")
     with open_private_folder() as place:
         people.write(place / "contest", charter)
-        base = base_url.rstrip("/")
+        with show_progress("sample programs"):
+            write_preliminary_results(place / "contest", charter)
         made = create_contest_with_key(
-            folder, place / "contest", key, lock, charter, database=database, base_url=base
-        )
+            folder, place / "contest", key, lock, charter, database=database, base_url=base,
+            wheel=wheel, teams_may_choose_names=own_names,
+        )  # fmt: skip
     result = _build_result(folder, key, charter, made, database, base)
+    if links is not None:
+        _write_links(links, charter, result["invitations"])
+    note_local_links(base)
     if as_json:
         print_result(result, True)
         return
@@ -157,18 +250,29 @@ def new(
     typer.echo("")
     for point, at in schedule.items():
         typer.echo(f"{point.replace('_', ' '):<20} {at}")
-    typer.echo("\nLinks, shown once and good for 72 hours:")
+    typer.echo("\nLinks, shown once and valid for 72 hours:")
     typer.echo(f"organiser  {organiser}")
+    width = max(len(charter.team_label(team)) for team in invitations)
     for team, link in invitations.items():
-        typer.echo(f"team {team}   {link}")
-    note(f"keep {key} apart from backups of {folder}: it opens everything in them")
+        typer.echo(f"team {charter.team_label(team):<{width}}  {link}")
+    if links is not None:
+        note(f"{links}: the links of the teams; keep the file secret")
+    note(f"keep {key} separate from backups of {folder}: it decrypts everything in them")
     typer.echo(f"\nNow: tracearena contest serve {folder}")
+
+
+def _write_links(path: Path, charter: ContestFile, invitations: Mapping[str, str]) -> None:
+    from tracearena.files import csv_text, replacing
+
+    rows = ([team, charter.names.get(team, team), link] for team, link in invitations.items())
+    with replacing(path, private=True) as file:
+        file.write(csv_text(["team", "name", "link"], rows).encode())
 
 
 def create_contest_with_key(
     folder: Path, prepared: Path, key: Path, lock: str | None, charter: ContestFile, **server: Any
 ) -> ContestLinks:
-    """Make key, folder and database; the key goes again if the rest fails."""
+    """Make key, folder and database; the key is removed if the rest fails."""
     from tracearena.server.operations import create as creation
     from tracearena.server.store.crypto import write_judge_key
 
@@ -213,20 +317,21 @@ def _build_result(
     }
 
 
+_LOCAL_URL = "http://127.0.0.1:8000"
 _QUESTIONS: dict[str, tuple[str, Any]] = {
     "name": ("Name of the contest", "A contest"),
     "teams": ("Teams", 21),
-    "users": ("Virtual users of a team", 2_000),
-    "days": ("Days of a user, half reference and half original", 40),
+    "users": ("Virtual users per team", 2_000),
+    "days": ("Days per user, half of them reference, half original", 40),
     "anonymization_days": ("Days of the anonymization phase", 7.0),
     "attack_days": ("Days of the attack phase", 7.0),
 }
-_OF_SCHEDULE = ("begin", "anonymization_days", "attack_days")
+_OF_SCHEDULE = ("begin", "anonymization_days", "attack_days", "pause_hours")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContestOptions:
-    """What the options say; None is what they leave out."""
+    """Settings given as options; None for those that were not given."""
 
     name: str | None = None
     teams: int | None = None
@@ -236,11 +341,17 @@ class ContestOptions:
     begin: str | None = None
     anonymization_days: float | None = None
     attack_days: float | None = None
+    pause_hours: float | None = None
     traces: Path | None = None
     files: Path | None = None
+    names: Mapping[str, str] | None = None
+
+    def count_names(self) -> ContestOptions:
+        """Let there be as many teams as have names, where nothing else is said."""
+        return replace(self, teams=int(max(self.names))) if self.names and self.teams is None else self
 
     def ask_missing(self) -> ContestOptions:
-        """Ask in the terminal for what was left out."""
+        """Ask in the terminal for the missing settings."""
         answers = {
             name: typer.prompt(question, default=usual, err=True)
             for name, (question, usual) in _QUESTIONS.items()
@@ -249,30 +360,35 @@ class ContestOptions:
         return replace(self, **answers)
 
     def charter(self, file: Path | None) -> ContestFile:
-        """Return what holds in the contest, its data and schedule included; options and file must agree."""
+        """Return the contest with its data and schedule; options and file must agree."""
         from tracearena.cli.contest import combine_contest_options
         from tracearena.server import clock
 
         counts = {"teams": self.teams, "users": self.users, "days": self.days, "data_sets": self.data_sets}
         said = combine_contest_options(file, to_make=True, **counts)
         data, schedule = self._data(said, file), self._schedule(said, file)
-        # What has begun is never taken back: nobody could hand anything in.
+        # A phase that has ended cannot be reopened, so nobody could submit anything.
         if schedule.anonymization_end <= clock.read_clock():
             raise ParameterError(
-                "the anonymization phase is over already: it ends at "
-                f"{schedule.anonymization_end.isoformat()}; begin later"
+                "the anonymization phase would be over already: it ends at "
+                f"{schedule.anonymization_end.isoformat()}; choose a later --begin"
             )
-        return replace(said, name=self.name or said.name, data=data, schedule=schedule)
+        if self.names is not None and said.names:
+            raise ParameterError(f"{file}: has the names of teams in [names]; --names says them again")
+        names = said.names if self.names is None else self.names
+        return replace(said, name=self.name or said.name, names=names, data=data, schedule=schedule)
 
     def _data(self, said: ContestFile, file: Path | None) -> DataSource:
         from tracearena.contest.contest_file import DataSource
 
         if self.traces is not None and self.files is not None:
-            raise ParameterError("--data and --files exclude each other: learned people, or ready-made ones")
+            raise ParameterError("--data and --files exclude each other")
         named = self.traces is not None or self.files is not None
         if said.data is not None:
             if named:
-                raise ParameterError(f"{file}: says in [data] where its people come from")
+                raise ParameterError(
+                    f"{file}: [data] already says where the people come from; leave --data and --files out"
+                )
             return said.data
         if self.traces is not None:
             return DataSource(source="traces", file=self.traces)
@@ -285,7 +401,10 @@ class ContestOptions:
         given = {name: getattr(self, name) for name in _OF_SCHEDULE if getattr(self, name) is not None}
         if said.schedule is not None:
             if given:
-                raise ParameterError(f"{file}: has a [schedule]; --begin and the days of phases belong there")
+                raise ParameterError(
+                    f"{file}: has a [schedule]; set the begin and the lengths of "
+                    "phases and pauses there, not with options"
+                )
             return said.schedule
         begin = given.pop("begin", None)
         now = clock.read_clock().replace(second=0, microsecond=0)
@@ -293,7 +412,7 @@ class ContestOptions:
 
 
 def parse_moment(text: str, option: str) -> datetime:
-    """Return a time with its zone, as people type it."""
+    """Return the time that a user typed; it must have an offset from UTC."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -307,12 +426,12 @@ def parse_moment(text: str, option: str) -> datetime:
 
 USUAL: dict[str, Any] = {"factors": 32, "alpha": 200.0, "iterations": 100, "zeros": "all"}
 """Parameters of the contest's model."""
-_SOURCE_TEXTS = {"city": "people of the embedded city", "files": "files that are ready"}
+_SOURCE_TEXTS = {"city": "people of the embedded city", "files": "ready-made files"}
 
 
 @dataclass(frozen=True)
 class PeopleOptions:
-    """What the options say of how people are made."""
+    """Settings for making people."""
 
     reading: ReadingOptions
     parameters: Mapping[str, Any] = field(default_factory=lambda: USUAL)
@@ -323,7 +442,7 @@ class PeopleOptions:
     seed: int | None = None
 
     def require_use(self, charter: ContestFile) -> None:
-        """Refuse options that have no meaning for where the people come from."""
+        """Refuse options that do not apply to the source of the people."""
         assert charter.data is not None
         source = charter.data.source
         if source in _SOURCE_TEXTS:
@@ -332,7 +451,7 @@ class PeopleOptions:
             refuse_options(_SOURCE_TEXTS[source], **given)
 
     def write(self, place: Path, charter: ContestFile) -> None:
-        """Write the contest by files."""
+        """Write the folders of the contest."""
         from tracearena.contest.contest_file import simulate_residents
         from tracearena.contest.data import check_regions
         from tracearena.engine import child_seed, seed_sequence
@@ -362,36 +481,8 @@ class PeopleOptions:
         write_people(place, training, charter, plan, parameters, walk=self.walk, model=None, seed=seed)
 
 
-WalkOption = Annotated[
-    str,
-    typer.Option(
-        "--walk",
-        help="Steps in which people walk: 5min, as in 2019. The interval of the traces, such as 30min, names "
-        "the walk of earlier versions, a step an instant.",
-    ),
-]
-ZerosOption = Annotated[
-    str, typer.Option("--zeros", help="Zero cells that training takes: all, or sampled as in 2019.")
-]
-MinEventsOption = Annotated[
-    int,
-    typer.Option("--min-events", help="Learn from users with at least so many events; 10 in 2019."),
-]
-SensitiveOption = Annotated[
-    str | None,
-    typer.Option(
-        "--sensitive",
-        help="Regions with such a place in them are sensitive: category=hospital, of the places of IN or of "
-        "--pois.",
-    ),
-]
-PoisOption = Annotated[
-    Path | None, typer.Option("--pois", help="File of places with categories, for --sensitive.")
-]
-
-
 def build_plan(charter: ContestFile, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
-    """Return how many of what a contest's file asks for, if such data can be made."""
+    """Return the sizes of a contest's data; raises an error if such data cannot be made."""
     from tracearena.contest import ContestPlan
 
     plan = ContestPlan.of(charter, homes=homes, only_seen=only_seen)
@@ -400,7 +491,7 @@ def build_plan(charter: ContestFile, *, homes: bool = True, only_seen: bool = Tr
 
 
 def read_training_traces(reading: ReadingOptions, file: Path, reference: Path | None) -> Traces:
-    """Read the traces to learn from, and more of the same users where there are any."""
+    """Read the traces to learn from, with the reference traces of the same users if there are any."""
     from tracearena.io.id_mapping import check_same_numbers
     from tracearena.jobs.pairs import align_files
     from tracearena.traces import Traces
@@ -415,7 +506,7 @@ def read_training_traces(reading: ReadingOptions, file: Path, reference: Path | 
 
 
 def drop_small_users(training: Traces, least: int) -> Traces:
-    """Leave out the users with fewer events, and say how many they are."""
+    """Leave out the users with fewer events, and print how many there are."""
     import numpy as np
 
     enough = np.flatnonzero(np.diff(training.offsets) >= least)
@@ -424,31 +515,32 @@ def drop_small_users(training: Traces, least: int) -> Traces:
         return training
     if not len(enough):
         most = int(np.diff(training.offsets).max(initial=0))
-        raise DataError(f"--min-events {least}: no user has so many; the most is {most}")
-    note(
-        f"{left_out:,} of {training.n_users:,} users have fewer than {least} events and are not learned from"
-    )
+        raise DataError(f"--min-events {least}: no user has this many events; the most is {most}")
+    note(f"{left_out:,} of {training.n_users:,} users have fewer than {least} events and are left out")
     return training.take_users(enough)
 
 
 def mark_sensitive_regions(
     training: Traces, reading: ReadingOptions, file: Path, sensitive: str | None, pois: Path | None
 ) -> Traces:
-    """Mark the regions with sensitive places in them, and say so if no region is sensitive."""
+    """Mark the regions that contain sensitive places; print a note if no region is sensitive."""
     from tracearena.contest import data as regions
     from tracearena.io import read_places
 
     if sensitive is not None or pois is not None:
         if sensitive is None:
             raise ParameterError(
-                "--pois: which of its places are sensitive? Say --sensitive category=hospital"
+                "--pois needs --sensitive, which names the sensitive places, such "
+                "as --sensitive category=hospital"
             )
         categories = regions.parse_categories(sensitive)
         try:
             if pois is not None:
                 places = read_places(pois)
             elif reading.open(file).holds_points:
-                raise DataError("GPS points have no categories; --pois names a file of places that have")
+                raise DataError(
+                    "GPS points have no categories; use --pois with a file of places that have them"
+                )
             else:
                 own = replace(reading, grid=None, bounds=None, top=None)
                 places = own.read_events(file, quietly=True).traces.places
@@ -457,8 +549,8 @@ def mark_sensitive_regions(
             raise DataError(f"{pois or reading.places or file}: {error}") from None
     if not training.places.sensitive.any():
         note(
-            "no region is sensitive, and the larger weight of sensitive places does nothing: "
-            "--sensitive and --pois name some"
+            "no region is sensitive, so the larger weight of sensitive places has no effect; mark some "
+            "with --sensitive and --pois"
         )
     return training
 
@@ -474,7 +566,7 @@ def write_people(
     model: Path | None,
     seed: int | None,
 ) -> dict[str, Any]:
-    """Learn from traces, and write the folders of a contest; return the judge's manifest."""
+    """Learn from traces and write the folders of a contest; return the judge's manifest."""
     from tracearena import contest
     from tracearena.engine import child_seed, seed_sequence
 
@@ -503,7 +595,7 @@ def train_team_maker(
     model: Path | None,
     seed: Any,
 ) -> tuple[VirtualUserModel, dict[str, Any]]:
-    """Train on the traces; return what makes virtual users, and what the manifest says of it."""
+    """Train on the traces; return the model of virtual users, and its entry in the manifest."""
     from tracearena.contest import contest_training
     from tracearena.contest.virtual_days import STEP_S, ShortWalk
     from tracearena.io.options import parse_duration_s
@@ -515,8 +607,8 @@ def train_team_maker(
     course = ShortWalk.of(training, step_s)
     if course.extra_hours is not None:
         note(
-            f"the traces begin at {course.learned.clock.label(0)}: {course.extra_hours} is invented from "
-            "their first hour, everybody at home, and is not handed out"
+            f"the traces begin at {course.learned.clock.label(0)}: {course.extra_hours} is made up from "
+            "their first hour, with everybody at home, and is not published"
         )
     with show_progress("short steps"):
         filled = course.training()
@@ -525,8 +617,8 @@ def train_team_maker(
     stays = {"training": course.compute_stay_share(), "virtual": people.stays}
     if abs(stays["virtual"] - stays["training"]) > 0.02:
         note(
-            f"from one instant to the next {stays['virtual']:.0%} of the virtual users stay in place, but "
-            f"{stays['training']:.0%} of the people of the traces: no pace of the walk makes it the same"
+            f"{stays['virtual']:.0%} of the virtual users stay in place from one instant to the next, "
+            f"against {stays['training']:.0%} of the people of the traces; no pace of the walk is closer"
         )
     about = {
         "step_s": course.step_s,

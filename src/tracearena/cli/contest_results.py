@@ -1,4 +1,4 @@
-"""The results of a contest: made of a folder or of tables of scores, written and printed."""
+"""The results of a contest: computed from a folder or from tables of scores, written and printed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE = "board.html"
 
 
 class Ranking:
-    """What the options say of the ranking; what they leave out is as the rules have it."""
+    """Options of the ranking; the rules of the contest set what was not given."""
 
     def __init__(
         self,
@@ -52,17 +52,17 @@ class Ranking:
             }
         )
         if final_weight is not None and preliminary is None:
-            raise ParameterError("--final-weight has no meaning without --preliminary")
+            raise ParameterError("--final-weight needs --preliminary")
 
     def rules(self, rules: Rules) -> Rules:
-        """Return the rules with what the options say."""
+        """Return the rules, with the options applied."""
         return replace(rules, **self.options)
 
 
 def make_folder_board(
     intake: ContestFolder, rules: Path | None, out: Path | None, ranking: Ranking, as_json: bool
 ) -> None:
-    """Score what a folder holds, then write and print its board."""
+    """Score the submissions in a folder, then write and print the board."""
     from tracearena import contest
     from tracearena.contest.data import read_commitments
     from tracearena.io.pwscup import PwsName
@@ -70,7 +70,7 @@ def make_folder_board(
     note_missing_files(intake)
     with show_progress("scores"):
         judged = contest.judge(intake, ranking.rules(intake.rules))
-    lost = "" if judged.sensitive_places else ": their weight has no effect on s_T"
+    lost = "" if judged.sensitive_places else ", so their weight has no effect on s_T"
     note(f"{judged.sensitive_places} of {judged.places:,} regions are sensitive{lost}")
     target = out or intake.folder / "results"
     commitments = {}
@@ -105,11 +105,14 @@ def make_tables_board(
     charter = None if rules is None else read_contest_file(rules)
     found = read_score_tables(*tables)
     for column in found.minimum_columns:
-        note(f"column {column} is the minimum of each row: it is held against the others and is no attack")
+        note(
+            f"column {column} is the minimum of each row: it is compared with the "
+            "other columns, and is not an attack"
+        )
     if charter is not None and charter.rules.data_sets < found.data_sets:
         said = charter.rules.data_sets
         raise ParameterError(
-            f"the tables have {found.data_sets} data sets a team, and the rules say {said}: they must agree"
+            f"the tables have {found.data_sets} data sets per team, but the rules say {said}: they must agree"
         )
     made = found.board(ranking.rules(Rules() if charter is None else charter.rules))
     names = ("--reidentification", "--trace-inference", "--utility")
@@ -138,7 +141,7 @@ def _write_and_print(
     counts: Mapping[str, int] | None = None,
     **details: Any,
 ) -> None:
-    """Write the results, if there is somewhere to write them, and print them."""
+    """Print the results, and write them if a folder is given."""
     from tracearena.contest import make_awards, summary, write_results
     from tracearena.contest.report_data import build_report_data
     from tracearena.files.atomic import make_folder, replacing_all
@@ -169,11 +172,11 @@ def _write_and_print(
     note_refused_files(refused)
     print_board(made, awards)
     if out is not None:
-        typer.echo(f"\nEverything with pictures: {out / PAGE}")
+        typer.echo(f"\nFull report: {out / PAGE}")
 
 
 def _format_options(given: Mapping[str, Any]) -> list[str]:
-    """Return options as they are typed; None is one that was not given, an empty text a switch."""
+    """Return the words of options; None is an option that was not given, an empty text a switch."""
     return [
         word
         for option, value in given.items()
@@ -183,7 +186,7 @@ def _format_options(given: Mapping[str, Any]) -> list[str]:
 
 
 class _TraceReader:
-    """Reads the traces behind a row of the page, which calls teams by their names."""
+    """Reads the traces of a row of the page, where teams have names instead of numbers."""
 
     def __init__(self, judged: Judgement) -> None:
         from tracearena.contest.file_judge import FileJudge
@@ -209,21 +212,21 @@ class _TraceReader:
 
 
 def note_missing_files(intake: ContestFolder) -> None:
-    """Say what the folder lacks, and what follows from that."""
+    """Print which files are missing, and the consequence."""
     if not intake.has_contest_file:
-        note("there is no contest.toml: the rules are the usual ones, and nothing is late")
+        note("there is no contest.toml: the default rules apply, and no file is late")
     elif intake.charter.schedule is not None and not intake.has_arrivals:
-        note(f"{intake.submissions / 'received.csv'} is not there: no file is held against the schedule")
+        note(f"{intake.submissions / 'received.csv'} is missing: files are not compared with the schedule")
 
 
 def note_refused_files(refused: Sequence[Refusal]) -> None:
-    """Name each file that does not count, and why."""
+    """Print each file that does not count, with the reason."""
     for one in refused:
         note(f"does not count: {one.file}: {one.reason}")
 
 
 def print_board(made: Board, awards: Sequence[Award], defences: Mapping[str, str] | None = None) -> None:
-    """Print who won, and the board; with the defences where they are known."""
+    """Print winners and board, with the defences if they are known."""
     from tracearena.arena.claims import correlation
     from tracearena.contest import select_compared_rows
     from tracearena.contest.board import Role
@@ -239,13 +242,13 @@ def print_board(made: Board, awards: Sequence[Award], defences: Mapping[str, str
     related = "" if found is None else f"; R = {found:.4f} over {len(points)} data sets"
     typer.echo(f"\n{made.rules.challenge}: {valid} of {len(made.roster.teams)} teams valid{related}")
     named = max([4, *(len(row.team) for row in made.rows)])
-    used = {} if defences is None else {"defence": 20}
+    used = {} if defences is None else {"defence": max([20, *map(len, defences.values())])}
     sets = {"set": 3} if made.rules.data_sets > 1 else {}
     head = [f"{'team':<{named}}", *(f"{name:<{size}}" for name, size in (used | sets).items())]
     typer.echo("  ".join([*head, "utility", "s_R,min", "s_T,min"]))
     for row in made.rows:
         cells = [f"{row.team:<{named}}"]
-        cells += [f"{(defences or {}).get(row.team, ''):<20}"] if used else []
+        cells += [f"{(defences or {}).get(row.team, ''):<{used['defence']}}"] if used else []
         cells += [f"{row.data_set:<3}"] if sets else []
         cells.append("      –" if row.utility is None else f"{row.utility:7.3f}")
         cells += [f"{row.s_R_min:7.3f}", f"{row.s_T_min:7.3f}"] if row.valid else ["invalid"]

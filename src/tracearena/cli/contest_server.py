@@ -1,7 +1,7 @@
 """``tracearena contest serve``, ``status``, ``backup``, ``restore``, ``move``, ``upgrade`` and ``export``.
 
-Web and judges of a contest, how it stands, and where it is stored. Below them is what all commands on a
-contest's folder share: the folder, the judge's key, the extra they need.
+They run the server of a contest and manage its storage. At the end of the file is what all commands on the
+folder of a contest share: its argument, the judge's key, and the check of installed extras.
 """
 
 from __future__ import annotations
@@ -31,56 +31,73 @@ if TYPE_CHECKING:
 def serve(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="The contest's folder, as `contest new` makes it."),
+        typer.Argument(metavar="[DIR]", help="Folder of the contest, made by `contest new`."),
     ] = None,
     demo: Annotated[
         bool,
-        typer.Option("--demo", help="No DIR: a contest in full swing with invented teams, gone at the end."),
+        typer.Option(
+            "--demo", help="Without DIR: serve a demo contest with invented teams, deleted at the end."
+        ),
     ] = False,
     phase: Annotated[
         str | None,
         typer.Option(
             "--phase",
-            help="Where a demo begins: anonymization, attack, ceremony or results. [default: attack]",
+            help="Phase in which the demo begins: anonymization, attack, ceremony or results. "
+            "[default: attack]",
         ),
     ] = None,
     port: Annotated[int, typer.Option("--port", min=1, max=65_535, help="Port to listen on.")] = 8_000,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; others can reach what is not loopback.")
+        str, typer.Option("--host", help="Address to listen on; only loopback is closed to other machines.")
     ] = "127.0.0.1",
-    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Judges.")] = 2,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Number of judges.")] = 2,
     web_workers: Annotated[
-        int, typer.Option("--web-workers", min=1, max=16, help="Processes that answer requests.")
+        int, typer.Option("--web-workers", min=1, max=16, help="Number of processes that answer requests.")
     ] = 1,
     only: Annotated[
         str | None,
-        typer.Option("--only", help="web or judges: one half, for two users of the system. [default: both]"),
+        typer.Option("--only", help="Run one half, as its own system user: web or judges. [default: both]"),
     ] = None,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option("--allowed-host", help="Name under which browsers reach it; repeat for more."),
+        typer.Option("--allowed-host", help="Host name that browsers may use; repeat for more."),
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option("--trusted-proxy", help="Address of a proxy whose forwarded headers count; repeat."),
+        typer.Option(
+            "--trusted-proxy", help="Address of a proxy whose forwarded headers are trusted; repeat for more."
+        ),
     ] = None,
     secure: Annotated[
-        bool, typer.Option("--secure", help="Browsers come by HTTPS only, which a proxy in front speaks.")
+        bool,
+        typer.Option(
+            "--secure", help="Browsers use HTTPS only, which a proxy in front of the server terminates."
+        ),
     ] = False,
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", help="Serve HTTPS with this certificate (PEM); needs --key."),
+    ] = None,
+    key: Annotated[Path | None, typer.Option("--key", help="Private key of the certificate (PEM).")] = None,
     log: Annotated[
         Path | None,
-        typer.Option("--log", help="Add the log to this file, which may be renamed. [default: terminal]"),
+        typer.Option("--log", help="Append the log to this file, which may be rotated. [default: terminal]"),
     ] = None,
     judge_key: JudgeKeyOption = None,
     passphrase_fd: PassphraseFdOption = None,
 ) -> None:
-    """Hold a contest: the web on one port, and the judges, which alone are given the judge's key.
+    """Run the server of a contest: the web pages on one port, and the judges.
 
-    It runs until Ctrl-C or SIGTERM. What dies is started again. To other than loopback it listens only
-    with --host, --allowed-host and --secure.
+    It runs until Ctrl-C or SIGTERM, and restarts processes that die. Only the judges get the judge's key. To
+    listen on an address other than loopback, --host, --allowed-host and HTTPS are required: either
+    --certificate and --key, or --secure and a proxy in front that speaks HTTPS.
 
-    With --demo, teams are invented on people of the embedded city; the accounts of an organiser and two
-    teams are drawn and printed, only this machine is listened to, and nothing is left behind.
+    With --demo it serves a contest with invented teams in the embedded city, to this machine only. It prints
+    accounts of an organiser and of two teams, and deletes everything at the end.
+
+    Example:
+      tracearena contest serve friday --port 8000
     """
     from tracearena.checks import require_choice
 
@@ -88,24 +105,23 @@ def serve(
         given = {"only": only, "allowed_host": allowed_host, "trusted_proxy": trusted_proxy, "secure": secure}
         from tracearena.cli.demo import run_demo
 
-        refuse_options("a demo", **given, log=log, judge_key=judge_key, passphrase_fd=passphrase_fd)
+        files = {"certificate": certificate, "key": key, "log": log, "judge_key": judge_key}
+        refuse_options("a demo", **given, **files, passphrase_fd=passphrase_fd)
         if folder is not None:
-            raise ParameterError(
-                f"{folder}: a demo makes a contest of its own; leave the folder or --demo out"
-            )
+            raise ParameterError(f"{folder}: --demo makes its own contest; leave out the folder or --demo")
         require_extra("server")
         begin = phase or "attack"
         require_choice("--phase", begin, ("anonymization", "attack", "ceremony", "results"))
         run_demo(host, port, workers, begin)
         return
     if folder is None:
-        raise ParameterError("which contest? Name its folder, or say --demo")
+        raise ParameterError("name the folder of the contest, or use --demo")
     refuse_options("a contest of yours; `contest phase` moves it", phase=phase)
     if only is not None:
         require_choice("--only", only, ("web", "judges"))
     # First, since SQLite on a disk that cannot be written looks damaged.
     if folder.is_dir() and os.statvfs(folder).f_flag & os.ST_RDONLY:
-        raise ParameterError(f"{folder}: cannot be written; its disk is mounted read-only")
+        raise ParameterError(f"{folder}: cannot be written, because its file system is mounted read-only")
     contest = open_contest(folder)
     from urllib.parse import urlsplit
 
@@ -119,29 +135,39 @@ def serve(
     address = Address(
         hosts=tuple(allowed_host or ()), secure=secure, trusted_proxies=tuple(trusted_proxy or ())
     )
+    if (certificate is None) != (key is None):
+        raise ParameterError("--certificate and --key belong together")
     serving = ServerOptions(
-        host=host, port=port, workers=workers, web_workers=web_workers, address=address, web=only != "judges"
-    )
-    key = None if only == "web" else read_contest_key(folder, judge_key, passphrase_fd)
+        host=host, port=port, workers=workers, web_workers=web_workers, address=address,
+        web=only != "judges", tls=None if certificate is None or key is None else (certificate, key),
+    )  # fmt: skip
+    judge = None if only == "web" else read_contest_key(folder, judge_key, passphrase_fd)
     require_intact()  # before processes are started that could do nothing with a damaged database
     connections.close_all()
 
     def announce(url: str) -> None:
         typer.echo(f"The contest is at {url}")
-        # Links that commands print name where browsers come, unless somebody has said it otherwise.
+        # Links that commands print use the address of this server, unless --base-url set another.
         names = [name for name in serving.address.hosts if not name.startswith(".")]
         with suppress(Error):  # a database that is busy now is no reason to end
             if is_loopback(urlsplit(accounts.update_base_url()).hostname or ""):
-                accounts.update_base_url(f"https://{names[0]}" if secure and names else serving.url)
+                behind = f"https://{names[0]}" if secure and names else serving.url
+                if certificate is not None and names:
+                    behind = f"https://{names[0]}" + ("" if port == 443 else f":{port}")
+                accounts.update_base_url(behind)
         connections.close_all()
 
     with delay_stop(), nullcontext() if log is None else open_log_file(log) as pipe:
-        run_processes(contest, key, serving, ready=announce, log=pipe)
-    note("ended; what was handed in is safe, and work that was not finished goes on at the next start")
+        run_processes(contest, judge, serving, ready=announce, log=pipe)
+    note("stopped; submissions are stored, and unfinished work continues at the next start")
 
 
 def status(folder: ContestArgument, as_json: JsonOption = False) -> None:
-    """Show the clock, the phase, the judges' queue, the last error, the disk and the age of the backup."""
+    """Show clock, phase, queue of the judges, last error, free disk space and age of the backup.
+
+    Example:
+      tracearena contest status friday
+    """
     contest = open_contest(folder)
     from tracearena.server.operations.status import collect_status
 
@@ -154,26 +180,29 @@ def status(folder: ContestArgument, as_json: JsonOption = False) -> None:
 
 
 def _format_status(found: dict[str, Any]) -> list[tuple[str, str]]:
+    from tracearena.contest.phases import name_phase
+
     queue, error, backup = found["queue"], found["last_error"], found["backup_age_s"]
-    driven = " (driven by hand)" if found["clock_is_driven"] else ""
+    driven = " (set by hand)" if found["clock_is_driven"] else ""
     if found["clock_ahead_s"] > 1:
         driven += f", {_format_age(found['clock_ahead_s'])} ahead of this machine's clock (`contest clock`)"
     until = f", until {found['next_change']}" if found["next_change"] else ""
     working = [judge for judge in found["judges"] if judge["works"]]
-    # What the kernels of the judges lack to guard against uploads that take a child process over.
+    # Protections that a judge's kernel lacks, against uploads that take over the process reading them.
     missing = [f"{judge['name']}: {judge['missing_guards']}" for judge in working if judge["missing_guards"]]
-    guards = " ".join(missing) or ("all in place" if working else "unknown while no judge works")
+    guards = " ".join(missing) or ("all active" if working else "unknown while no judge is running")
     return [
         ("contest", found["contest"]),
         ("clock", found["clock"] + driven),
-        ("phase", (found["phase"] or "between two phases") + until),
+        ("phase", name_phase(found) + until),
         ("teams", f"{found['teams']}, with {found['members']} members"),
         ("uploads", format_for_people(found["uploads"])),
-        ("queue", f"{queue['waiting']} wait, {queue['running']} run, {queue['failed']} failed; the oldest "
+        ("queue", f"{queue['waiting']} waiting, {queue['running']} running, "
+f"{queue['failed']} failed; the oldest "
                   f"has waited {_format_age(queue['oldest_s'])}"),
         ("last error", "none" if error is None else f"{error['job']} at {error['at']}: {error['error']}"),
-        ("judges", f"{len(working)} work: " + ", ".join(f"{judge['name']} ({judge['doing'] or 'idle'})"
-                                                        for judge in working) if working else "none works"),
+        ("judges", f"{len(working)} running: " + ", ".join(f"{judge['name']} ({judge['doing'] or 'idle'})"
+                                                        for judge in working) if working else "none running"),
         ("guards", guards),
         ("disk", f"{found['disk_free_bytes'] / 2**30:,.1f} GB free"),
         ("backup", "none yet" if backup is None else f"{_format_age(backup)} old"),
@@ -186,43 +215,43 @@ def _format_age(seconds: float) -> str:
     return str(timedelta(seconds=round(seconds)))
 
 
-def register_storage(group: typer.Typer) -> None:
-    """Add the commands."""
-    group.command()(backup)
-    group.command()(restore)
-    group.command()(move)
-    group.command()(upgrade)
-
-
 def backup(
     folder: ContestArgument,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="New archive, such as friday.tar.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Write a contest to one archive, while it runs. The judge's private key is not in it."""
+    """Write a contest to one archive, also while it runs, without the judge's private key.
+
+    Example:
+      tracearena contest backup friday friday.tar
+    """
     contest = open_contest(folder)
     from tracearena.server.operations.backup import write_backup
 
     files = write_backup(contest, file)["files"]
     size = sum(one["size"] for one in files.values())
     print_result({"backup": str(file), "files": len(files), "bytes": size}, as_json)
-    note("keep it apart from the judge's key, which opens what is sealed in it")
+    note("keep it separate from the judge's key, which decrypts the secrets in it")
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive that `contest backup` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Archive written by `contest backup`.")],
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the contest.")],
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a contest's folder and database of a backup: all of it, or nothing."""
+    """Make the folder and database of a contest from a backup, completely or not at all.
+
+    Example:
+      tracearena contest restore friday.tar friday
+    """
     require_extra("server")
     from tracearena.server.operations.backup import restore_backup
     from tracearena.server.store.database import format_database_url
 
     restore_backup(file, folder, database=database)
     print_result({"folder": str(folder), "database": format_database_url(database)}, as_json)
-    note(f"the judge's key is not in a backup: bring it as {folder}.judge-key, or name it with --judge-key")
+    note(f"the judge's key is not in a backup: copy it to {folder}.judge-key, or name it with --judge-key")
 
 
 def move(
@@ -232,7 +261,11 @@ def move(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """Move a contest that nobody serves to another database; every table is compared before it counts."""
+    """Move a contest to another database, while its server is stopped; every table is compared.
+
+    Example:
+      tracearena contest move friday --database postgresql://judge@db/contest
+    """
     contest = open_contest(folder)
     from tracearena.server.operations.backup import move_database
     from tracearena.server.store.database import format_database_url
@@ -246,17 +279,25 @@ def move(
 
 def upgrade(
     folder: ContestArgument,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="New archive for a backup made before it.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="New archive, for the backup that is made first.")
+    ],
     as_json: JsonOption = False,
 ) -> None:
-    """Let a contest that nobody serves go on with this version of tracearena; a backup is made first."""
+    """Upgrade a contest to this version of tracearena, while its server is stopped.
+
+    A backup is made first.
+
+    Example:
+      tracearena contest upgrade friday before-upgrade.tar
+    """
     contest = open_contest(folder, any_version=True)
     from tracearena.server.operations.backup import upgrade_database
 
     steps = upgrade_database(contest, file)
     print_result({"applied": len(steps), **({"backup": str(file)} if steps else {})}, as_json)
     if not steps:
-        note("the database is up to date; nothing was changed, and no backup was made")
+        note("the database is up to date: nothing was changed, and no backup was made")
 
 
 def export(
@@ -266,18 +307,21 @@ def export(
         bool,
         typer.Option(
             "--include-originals",
-            help="Original traces too, where they are of your own people; of the embedded city's they "
-            "always are.",
+            help="Include original traces of your own people; those of the embedded city are always "
+            "included.",
         ),
     ] = False,
     judge_key: JudgeKeyOption = None,
     passphrase_fd: PassphraseFdOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a contest whose results are published to one archive, which `contest verify` judges again.
+    """Write a finished contest to one archive, which `contest verify` can judge again.
 
-    It holds the released and handed-in files, ID tables and salts, board and awards. It is refused before
-    the results are published and while the judge has work to do.
+    The archive has the released and submitted files, ID tables and salts, board and awards. The command is
+    refused before the results are published and while the judge has work to do.
+
+    Example:
+      tracearena contest export friday friday.zip
     """
     check_outputs(out)
     contest = open_contest(folder)
@@ -291,21 +335,21 @@ def export(
     )
     files, originals = len(manifest["sha256"]), manifest["originals"]
     print_result({"archive": str(out), "files": files, "originals": originals}, as_json)
-    note(f"anybody can judge it again: tracearena contest verify {out}")
+    note(f"anyone can judge it again: tracearena contest verify {out}")
 
 
 _NEEDED = {
-    "server": ("django", "ninja", "argon2", "gunicorn", "psycopg", "whitenoise"),
+    "server": ("django", "ninja", "argon2", "gunicorn", "markdown_it", "psycopg", "whitenoise"),
     "client": ("httpx",),
 }
 ContestArgument = Annotated[
-    Path, typer.Argument(metavar="DIR", help="The contest's folder, as `contest new` makes it.")
+    Path, typer.Argument(metavar="DIR", help="Folder of the contest, made by `contest new`.")
 ]
 _BASE_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.ASCII)
 
 
 def check_base_url(url: str | None) -> str | None:
-    """Refuse what is no beginning of a link, before anything is done whose link would be lost."""
+    """Refuse a wrong base of links before anything is made, since links are shown only once."""
     if url is not None and (len(url) > 200 or not _BASE_URL.fullmatch(url)):
         raise ParameterError.of("--base-url", url, "an address such as https://contest.example.org")
     return url
@@ -316,7 +360,7 @@ BaseUrlOption = Annotated[
     typer.Option(
         "--base-url",
         callback=check_base_url,
-        help="Where browsers reach the contest, for links; remembered. [default: what was said before]",
+        help="Address of the contest for browsers, for links; it is stored. [default: the stored one]",
     ),
 ]
 JudgeKeyOption = Annotated[
@@ -345,20 +389,21 @@ PassphraseFdOption = Annotated[
         "--passphrase-fd",
         min=0,
         max=1_023,
-        help="Read the passphrase of the judge's key from this file descriptor; asked for if omitted.",
+        help="Read the passphrase of the judge's key from this file descriptor. By default the command asks "
+        "for it.",
     ),
 ]
 
 
 def require_extra(extra: str) -> None:
-    """Refuse to go on without the packages of an extra, and say how they come."""
+    """Raise an error if packages of an extra are missing; it names the command that installs them."""
     missing = [name for name in _NEEDED[extra] if find_spec(name) is None]
     if missing:
         raise ParameterError(f"this needs {', '.join(missing)}: pip install 'tracearena[{extra}]'")
 
 
 def open_contest(path: Path, *, any_version: bool = False) -> Folder:
-    """Return a contest's folder, with Django turned to it; its tables must be those of this version."""
+    """Return the folder of a contest and set Django up for it; its tables must be those of this version."""
     require_extra("server")
     from tracearena.server.settings import configure
     from tracearena.server.store.folder import Folder
@@ -374,7 +419,7 @@ def open_contest(path: Path, *, any_version: bool = False) -> Folder:
 
 
 def find_key_file(folder: Path, judge_key: Path | None) -> Path:
-    """Return where the judge's private key lies: next to the folder unless an option names the file."""
+    """Return the path of the judge's private key: next to the folder unless an option names the file."""
     whole = folder.absolute()
     return judge_key or whole.with_name(f"{whole.name}.judge-key")
 
@@ -389,16 +434,16 @@ def read_contest_key(folder: Path, judge_key: Path | None, passphrase_fd: int | 
     path = find_key_file(folder, judge_key)
     secrets = Folder(folder).read_secrets()
     if not path.is_file():
-        raise ParameterError(f"{path}: is not there; --judge-key names the file of the judge's key")
+        raise ParameterError(f"{path}: does not exist; name the file of the judge's key with --judge-key")
     passphrase = read_passphrase(passphrase_fd, str(path)) if needs_passphrase(path) else None
     private = read_judge_key(path, passphrase)
     if derive_public_key(private).hex() != secrets.judge_public_key:
-        raise ParameterError(f"{path}: is the key of another contest")
+        raise ParameterError(f"{path}: is the judge's key of another contest")
     return private
 
 
 def read_passphrase(descriptor: int | None, what: str, *, twice: bool = False) -> str:
-    """Return a passphrase: a line of a file descriptor, or what is typed in the terminal."""
+    """Return a passphrase, read from a file descriptor or typed in the terminal."""
     if descriptor is not None:
         try:
             with os.fdopen(descriptor, "rb", closefd=False) as file:
@@ -406,25 +451,27 @@ def read_passphrase(descriptor: int | None, what: str, *, twice: bool = False) -
         except (OSError, UnicodeDecodeError) as error:
             raise ParameterError(f"--passphrase-fd {descriptor}: cannot be read: {error}") from None
         if not line:
-            raise ParameterError(f"--passphrase-fd {descriptor}: holds no passphrase")
+            raise ParameterError(f"--passphrase-fd {descriptor}: the first line is empty")
         return line
     if not sys.stdin.isatty():
-        raise ParameterError(f"{what}: there is no terminal to ask for the passphrase; use --passphrase-fd")
-    typed: str = typer.prompt(f"Passphrase of {what}", hide_input=True, confirmation_prompt=twice, err=True)
+        raise ParameterError(
+            f"{what}: the passphrase cannot be asked for without a terminal; use --passphrase-fd"
+        )
+    typed: str = typer.prompt(f"Passphrase for {what}", hide_input=True, confirmation_prompt=twice, err=True)
     return typed
 
 
 def print_link(said: str, secret: str, base: str, as_json: bool, **facts: str) -> None:
-    """Print a link by which somebody comes in, and for whom it is.
+    """Print a link with which somebody can make an account or set a password.
 
     Parameters
     ----------
     said
-        For whom, for people; `facts` say so in JSON.
+        The person or team that the link is for; `facts` say it in JSON.
     secret
-        The link's.
+        Secret part of the link.
     base
-        Where browsers reach the contest.
+        Address of the contest for browsers.
     """
     from tracearena.server.accounts import build_link_path
 
@@ -433,4 +480,18 @@ def print_link(said: str, secret: str, base: str, as_json: bool, **facts: str) -
         typer.echo(json.dumps(facts | {"link": link}))
         return
     typer.echo(f"{said}  {link}")
-    note("the link is shown once, and is good for 72 hours")
+    note("the link is shown once and is valid for 72 hours")
+    note_local_links(base)
+
+
+def note_local_links(base: str) -> None:
+    """Note that links work on this machine only, if their address is one of this machine."""
+    from urllib.parse import urlsplit
+
+    from tracearena.server.settings import is_loopback
+
+    if is_loopback(urlsplit(base).hostname or ""):
+        note(
+            f"links begin with {base}, which only this machine can reach; "
+            "set the public address with --base-url"
+        )

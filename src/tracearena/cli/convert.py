@@ -1,4 +1,4 @@
-"""``tracearena convert``: traces from any format into any other."""
+"""``tracearena convert``: from any format of traces to any other."""
 
 from __future__ import annotations
 
@@ -16,53 +16,60 @@ from tracearena.jobs.reading import ReadingOptions
 @reads_traces(halves=True)
 def convert(
     reading: ReadingOptions,
-    file: Annotated[Path, typer.Argument(metavar="IN", help="File of traces, of any format.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the traces go.")],
+    file: Annotated[Path, typer.Argument(metavar="IN", help="File of traces, in any format.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File for the traces.")],
     to: Annotated[
         str | None,
         typer.Option(
             "--to",
-            help="Format of OUT, such as points, table or partitions (a folder of parts); a table if omitted "
-            "and the name ends .csv or .parquet.",
+            help="Format of OUT, such as points, table or partitions (a folder of Parquet files). By default "
+            "a table if the name ends in .csv or .parquet.",
         ),
     ] = None,
     places_out: Annotated[
-        Path | None, typer.Option("--places-out", help="Write the places too, as OUT's format has them.")
+        Path | None, typer.Option("--places-out", help="Also write the places to this file.")
     ] = None,
     reference: Annotated[
         Path | None,
-        typer.Option("--reference", help="Where the reference half goes, with --split-at; OUT is the other."),
+        typer.Option(
+            "--reference", help="With --split-at: file for the reference half; OUT gets the other half."
+        ),
     ] = None,
     test_share: Annotated[
         float | None,
-        typer.Option("--test-share", help="Share of the users to set aside for testing, such as 0.2."),
+        typer.Option("--test-share", help="Share of users to put into the test set, such as 0.2."),
     ] = None,
-    test: Annotated[Path | None, typer.Option("--test", help="Where the testing users go.")] = None,
+    test: Annotated[Path | None, typer.Option("--test", help="File for the test set.")] = None,
     user_key: Annotated[
         Path | None,
         typer.Option(
             "--user-key",
-            help="pwscup, peopleflow, ppmtf: table of users and their numbers, to number several files "
-            "alike; made if it does not exist, and new users are added.",
+            help="pwscup, peopleflow, ppmtf: table of user ids and numbers, to "
+            "give users the same numbers in "
+            "several files; new users are added to it.",
         ),
     ] = None,
     fill_gaps: Annotated[
         bool,
         typer.Option(
             "--fill-gaps",
-            help="An event at every instant of a day that has one: on the straight line in between.",
+            help="Fill every instant of a day that has events, by linear interpolation.",
         ),
     ] = False,
     merge_places: Annotated[
         int | None,
-        typer.Option("--merge-places", min=1, help="Join nearby, rarely visited places until N are left."),
+        typer.Option("--merge-places", min=1, help="Merge nearby, rarely visited places until N are left."),
     ] = None,
     seed: SeedOption = None,
     cluster: ClusterOption = None,
     resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Convert traces, put them on a grid, choose places and instants, set testing users or days aside."""
+    """Convert traces to another format, put them on a grid, select rows, or split them.
+
+    Example:
+      tracearena convert trips.csv places.csv --grid 32x32 --interval 30min
+    """
     from tracearena import jobs
 
     result, report, remarks, are_points = jobs.convert(
@@ -98,7 +105,7 @@ def _format_for_people(result: dict[str, Any]) -> dict[str, Any]:
         "places": result["places"],
     }
     if "test_users" in result:
-        people["set aside"] = f"{result['test_users']} users with {result['test_events']} events"
+        people["test set"] = f"{result['test_users']} users with {result['test_events']} events"
     if "reference_users" in result:
         halves = f"{result['reference_users']} users with {result['reference_events']} events"
         people["reference half"] = halves

@@ -1,7 +1,7 @@
 """Contests with invented teams on the embedded city.
 
-``tracearena demo`` holds one in this process and writes its page, ``contest serve --demo`` shows one in a
-browser, and ``contest rehearse`` plays one against a server, through all phases.
+``tracearena demo`` simulates one in this process and writes a page, ``contest serve --demo`` serves one to a
+browser, and ``contest rehearse`` runs one through all phases on a server.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
 
 
 _QUIET_S = 10
-"""How long a stage goes on without a line, where there is no bar."""
+"""Seconds between two lines about the same stage, where stderr is not a terminal."""
 
 
 _AFTERWARDS = ("Bayes-R(adaptive)", "Bayes-T(adaptive)", "Tracking-T(adaptive)", "Habits-T")
-"""What the judge tries besides the attacks of the contest."""
+"""Attacks that the judge tries in addition to those of the contest."""
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder for the page and a team's files.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the page and the files of one team.")] = Path(
         "demo"
     ),
     teams: Annotated[int, typer.Option("--teams", min=2, max=21, help="Number of teams.")] = 7,
@@ -55,17 +55,20 @@ def demo(
         list[str] | None,
         typer.Option(
             "--attacks",
-            help="Further attacks that the judge tries after the awards, or none; repeat for more. "
+            help="Attack that the judge tries after the awards; repeat for more, or none. "
             f"[default: {', '.join(_AFTERWARDS)}]",
         ),
     ] = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Hold a whole contest on the embedded city: teams defend, attack each other, and somebody wins.
+    """Simulate a whole contest in the embedded city: teams defend, attack each other, and win awards.
 
-    The page is OUT/report.html. OUT/team001 holds the files of the first team, as a team of 2019 got
-    them, to try the other commands on.
+    The report is OUT/report.html. OUT/team001 has the files of the first team, in the layout of 2019, to try
+    the other commands on.
+
+    Example:
+      tracearena demo --out demo --seed 1
     """
     import json
     import shlex
@@ -83,7 +86,7 @@ def demo(
     with replacing_all(), _show_stages() as tell:
         make_folder(out)
         held = simulate_contest(teams=teams, attacks=after, seed=used, tell=tell)
-        tell("the page is written", 0, 1)
+        tell("writing the page", 0, 1)
         report = out / "report.html"
         _write_team(held, out / "team001")
         contest_report(held.to_report_data(f"tracearena demo --teams {teams} --seed {used}{chosen}")).write(
@@ -94,20 +97,21 @@ def demo(
         return
     print_board(held.board, held.awards, {one.name: defence_name(one) for one in held.entrants})
     if held.afterwards:
-        typer.echo("\nafterwards, few people  s_R,min  s_T,min  at most  strongest attacks")
+        width = max([22, *(len(tried.defence) for tried in held.afterwards)])
+        typer.echo(f"\n{'afterwards, few people':<{width}}  s_R,min  s_T,min  at most  strongest attacks")
     for tried in held.afterwards:
         found, ceiling = tried.scores, tried.band and tried.band.ceiling
         numbers = "  ".join(
             f"{'–':>7}" if one is None else f"{one:7.3f}" for one in (found.s_R_min, found.s_T_min, ceiling)
         )
         names = ", ".join(name for name in found.strongest if name)
-        typer.echo(f"{tried.defence:<22}  {numbers}  {names}")
-    typer.echo(f"\nEverything with pictures: {report}")
-    note(f"files of the first team, to try the other commands on: {out / 'team001'}")
+        typer.echo(f"{tried.defence:<{width}}  {numbers}  {names}")
+    typer.echo(f"\nFull report: {report}")
+    note(f"files of the first team, to try other commands on: {out / 'team001'}")
 
 
 def _write_team(held: SimulatedContest, folder: Path) -> None:
-    """Write what the first team got and what it handed in, under the names of 2019."""
+    """Write the files that the first team received and submitted, with the names of 2019."""
     from tracearena.files.atomic import make_folder
     from tracearena.io import pwscup
 
@@ -123,7 +127,7 @@ def _write_team(held: SimulatedContest, folder: Path) -> None:
 
 @contextmanager
 def _show_stages() -> Iterator[Callable[[str, int, int], None]]:
-    """Show one bar for each stage of the contest; lines where stderr is not a terminal."""
+    """Show one bar for each stage of the contest, or lines where stderr is not a terminal."""
     if not sys.stderr.isatty():
         last, at = "", 0.0
 
@@ -157,15 +161,15 @@ def _show_stages() -> Iterator[Callable[[str, int, int], None]]:
 
 _LOOK_S = 0.2
 _PHASE_TEXTS = {
-    "anonymization": "the anonymization phase: teams hand in what they have hidden",
-    "attack": "the attack phase: everybody attacks what the others have published",
+    "anonymization": "the anonymization phase: teams submit obfuscated traces",
+    "attack": "the attack phase: teams attack the released traces of the others",
     "ceremony": "the pause before the results: hold the ceremony as the organiser",
-    "results": "the results: board, awards, and the judge's promises opened",
+    "results": "the results: board, awards, and the opened commitments of the judge",
 }
 
 
 def run_demo(host: str, port: int, workers: int, phase: str) -> None:
-    """Hold a contest with invented teams up to a phase, say who can log in, and serve until told to stop."""
+    """Play a contest with invented teams up to a phase, print the accounts, and serve it until a signal."""
     from tracearena.contest import ContestPlan, write_contest_data
     from tracearena.contest.contest_file import CityPeople
     from tracearena.engine import fresh_seed
@@ -174,20 +178,20 @@ def run_demo(host: str, port: int, workers: int, phase: str) -> None:
     from tracearena.server.settings import is_loopback
 
     if not is_loopback(host):
-        raise ParameterError(f"--host {host}: a demo is for this machine alone; leave --host out")
+        raise ParameterError(f"--host {host}: a demo is served to this machine only; leave out --host")
     serving = ServerOptions(host=host, port=port, workers=workers)
     require_free_port(serving)
     plan, stop = ContestPlan(teams=TEAM_COUNT, users=60, days=4), DemoStop(phase)
     charter = _build_contest_file("Demo", plan, stop, mode="live")
-    note("the city wakes up; the first time takes longer, for the kernels are compiled")
+    note("simulating the city; the first time takes longer, because kernels are compiled")
     write = partial(write_contest_data, model=CityPeople(), plan=plan, charter=charter)
     simulated = _serve_simulation(charter, write, serving, fresh_seed(), incidents=True)
     with delay_stop(), simulated as demonstration:
-        demonstration.play_until(stop, lambda following: note(f"invented teams play: {following}"))
+        demonstration.play_until(stop, lambda following: note(f"invented teams play the phase: {following}"))
         with stop_on_signal() as ended:
             _print_logins(demonstration)
             _wait_for_end(demonstration, ended)
-    note("ended; nothing of the demo is left")
+    note("stopped; the demo has been deleted")
 
 
 def _print_logins(shown: Demonstration) -> None:
@@ -199,15 +203,15 @@ def _print_logins(shown: Demonstration) -> None:
         typer.echo(
             f"{one.role:<10} {one.name:<{width}}  password {one.password}  {url}/login?next={one.page}"
         )
-    typer.echo("\nA private window, or localhost in the place of 127.0.0.1, lets you be two of them at once.")
+    typer.echo("\nTo use two accounts at once, open a private window, or use localhost instead of 127.0.0.1.")
     for one in shown.accounts:
         if one.files is not None:
-            typer.echo(f"Files that {one.role} can hand in: {one.files}")
-    typer.echo("These accounts and everything else are gone when you end it with Ctrl-C.")
+            typer.echo(f"Files that {one.role} can submit: {one.files}")
+    typer.echo("Ctrl-C stops the demo and deletes these accounts and everything else.")
 
 
 def _wait_for_end(shown: Demonstration, ended: threading.Event) -> None:
-    """Wait for the end; in a terminal, Enter goes on to the next phase."""
+    """Wait for the end; in a terminal, Enter begins the next phase."""
     listens = sys.stdin.isatty()
     _prompt_next_phase(shown, listens)
     while not ended.wait(_LOOK_S):
@@ -215,7 +219,7 @@ def _wait_for_end(shown: Demonstration, ended: threading.Event) -> None:
             if not sys.stdin.readline():
                 listens = False
             elif not shown.is_over:
-                note("the teams play on")
+                note("the teams play the next phase")
                 shown.play_next()
                 typer.echo(f"It is in {_PHASE_TEXTS[str(shown.stop)]}")
                 _prompt_next_phase(shown, listens)
@@ -223,11 +227,11 @@ def _wait_for_end(shown: Demonstration, ended: threading.Event) -> None:
 
 def _prompt_next_phase(shown: Demonstration, listens: bool) -> None:
     if listens and not shown.is_over:
-        typer.echo("Enter goes on to the next phase.")
+        typer.echo("Press Enter for the next phase.")
 
 
 def _build_contest_file(name: str, plan: ContestPlan, stop: DemoStop, **rules: Any) -> ContestFile:
-    """Return a contest of the first teams of the cast, on people of the embedded city; a stop is now."""
+    """Return a contest of the first invented teams in the embedded city, whose phase `stop` is now."""
     from dataclasses import replace
 
     from tracearena.contest import ContestFile, DataSource
@@ -255,7 +259,7 @@ def _serve_simulation(
     incidents: bool = False,
     database: str | None = None,
 ) -> Iterator[Demonstration]:
-    """Serve a contest with invented teams, who have not begun; nothing is left of it after the block.
+    """Serve a contest with invented teams, who have not begun; it is deleted after the block.
 
     Parameters
     ----------
@@ -266,11 +270,11 @@ def _serve_simulation(
     serving
         How it is served.
     seed
-        Of the teams' defences and attacks.
+        Seed of the teams' defences and attacks.
     incidents
         Whether some things go wrong (`plan_hand_ins`).
     database
-        URL of an empty PostgreSQL database; SQLite if left out.
+        URL of an empty PostgreSQL database; by default SQLite.
     """
     from tracearena.contest.simulated_teams import plan_hand_ins
     from tracearena.server import clock
@@ -290,7 +294,7 @@ def _serve_simulation(
             clock.set_driven(folder / "clock", at, runs=runs)
 
         assert charter.schedule is not None
-        put(charter.schedule.registration_begin, False)
+        put(charter.schedule.anonymization_begin - timedelta(hours=1), False)
         os.environ[clock.VARIABLE] = str(folder / "clock")  # also for everything that is started from here on
         try:
             with open_private_folder() as prepared:
@@ -311,22 +315,25 @@ def _serve_simulation(
             del os.environ[clock.VARIABLE]
 
 
-_STAGES = {"anonymization": "teams defend", "attack": "everybody attacks", "ceremony": "the judge scores"}
+_STAGES = {"anonymization": "teams defend", "attack": "teams attack", "ceremony": "the judge scores"}
 
 
 def rehearse(
     teams: Annotated[int, typer.Option("--teams", min=2, max=21, help="Number of teams.")] = 3,
-    users: Annotated[int, typer.Option("--users", help="Virtual users of a team.")] = 50,
-    days: Annotated[int, typer.Option("--days", help="Days of a user, half reference, half original.")] = 4,
-    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Judges.")] = 2,
+    users: Annotated[int, typer.Option("--users", help="Virtual users per team.")] = 50,
+    days: Annotated[int, typer.Option("--days", help="Days per user, half of them reference.")] = 4,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Number of judges.")] = 2,
     database: DatabaseOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Hold a contest with invented teams, through all phases, against a server that is started for it.
+    """Run a contest with invented teams through all phases, on a server started for it.
 
-    The server's clock is driven, so weeks pass in minutes. Everything goes over HTTP, as with real teams:
-    links, tokens, downloads, uploads. Nothing is left behind but what is printed.
+    The clock of the server is set by the command, so that weeks pass in minutes. Links, tokens, downloads and
+    uploads go over HTTP, as with real teams. The contest is deleted at the end.
+
+    Example:
+      tracearena contest rehearse --teams 5 --users 100
     """
     require_extra("server")
     import json
@@ -350,4 +357,4 @@ def rehearse(
         typer.echo(json.dumps({"seed": used, "seconds": took, "board": board}))
         return
     print_scores(board)
-    typer.echo(f"\n{teams} teams with {users:,} users went through all phases in {took:.0f} s")
+    typer.echo(f"\n{teams} teams with {users:,} users finished all phases in {took:.0f} s")

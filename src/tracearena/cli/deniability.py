@@ -1,4 +1,4 @@
-"""``tracearena deniability``: could synthetic traces have come from other people as well?"""
+"""``tracearena deniability``: the test of synthetic traces for plausible deniability."""
 
 from __future__ import annotations
 
@@ -17,42 +17,45 @@ from tracearena.jobs.reading import ReadingOptions, note_problems
 OF_THE_MODEL = (
     "places", "grid", "bounds", "top", "interval", "slot", "resample", "timezone", "utc_hours", "hours",
 )  # fmt: skip
-"""Options of reading about places and instants, which are the model's."""
+"""Options for places and instants; the test uses those of the model."""
 
 
 @reads_traces(without=OF_THE_MODEL)
 def deniability(
     reading: ReadingOptions,
     context: typer.Context,
-    model: Annotated[Path, typer.Option("--model", help="Model file that `synthesize --model` wrote.")],
+    model: Annotated[Path, typer.Option("--model", help="Model file written by `synthesize --model`.")],
     synthetic: Annotated[
-        Path, typer.Option("--synthetic", help="Synthetic traces, whole days of the model's users.")
+        Path, typer.Option("--synthetic", help="Synthetic traces: complete days of the users of the model.")
     ],
     k: Annotated[
-        int, typer.Option("--k", help="People a trace must be plausible for, its own included.")
+        int, typer.Option("--k", help="Number of users a trace must be plausible for, with its own.")
     ] = 10,
-    eta: Annotated[float, typer.Option("--eta", help="Width of a bucket of log-likelihoods.")] = 1.0,
+    eta: Annotated[float, typer.Option("--eta", help="Width of a log-likelihood bucket.")] = 1.0,
     verifiers: Annotated[
-        int | None, typer.Option("--verifiers", help="Ask this many random users; all if omitted.")
+        int | None, typer.Option("--verifiers", help="Compare with this many random users. By default all.")
     ] = None,
     early_stop: Annotated[
-        bool, typer.Option("--early-stop", help="Stop at k: faster, and k' is cut there.")
+        bool, typer.Option("--early-stop", help="Stop counting at k: faster, but k' is then at most k.")
     ] = False,
     k_prime: Annotated[
-        Path | None, typer.Option("--k-prime", help="File for k' and pass of each trace.")
+        Path | None, typer.Option("--k-prime", help="File for k' and the result of each trace.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a test (--k-prime) that was stopped.")
+        bool, typer.Option("--resume", help="Resume an interrupted test (with --k-prime).")
     ] = False,
     cluster: ClusterOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Test synthetic traces for (k, eta)-plausible deniability and print the share that passes.
+    """Test synthetic traces for (k, eta)-plausible deniability, and print the share that passes.
 
-    A trace passes if at least k users of the model, its own user included, could have made it with
-    about the same probability: in the same bucket of width eta on the log scale. With --k-prime FILE, what
-    finished verifiers have counted is kept in FILE.unfinished until all are: --resume goes on there.
+    A trace passes if at least k users of the model, its own user included, could have made it with about the
+    same probability (in the same bucket of width eta on the log scale). With --k-prime FILE, an interrupted
+    test leaves its counts in FILE.unfinished, from which --resume continues.
+
+    Example:
+      tracearena deniability --model model.ptf --synthetic synthetic.csv --k 10
     """
     from tracearena.arena.sweep import digest
     from tracearena.engine import Checkpoint, check_resume, get_checkpoint_path, read_checkpoint_seed
@@ -62,32 +65,32 @@ def deniability(
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf import measure_deniability
 
-    kept = None  # where the test keeps what it has counted, if it does
+    kept = None  # file in which the test stores its counts, if any
     if k_prime is not None and not is_stream(k_prime):
         kept = get_checkpoint_path(k_prime)
         check_resume(k_prime, resume=resume)
     elif resume:
         raise ParameterError(
-            "--resume needs --k-prime FILE: what a test has counted is kept beside that file"
+            "--resume needs --k-prime FILE, because the counts of a test are stored next to that file"
         )
     check_outputs(k_prime, inputs=(model, synthetic))
     workers = join_cluster(context, cluster)
     trained = PPMTF.load(model)
     source = reading.open(synthetic)
     if trained.places_.grid is None and source.holds_points:
-        raise ParameterError(f"{synthetic}: holds GPS points, not events at the model's places")
+        raise ParameterError(f"{synthetic}: has GPS points; it must have events at the places of the model")
     made = read(source, places=trained.places_, times=reading.times).as_events()
-    # Nothing is assumed of the times: they are the model's.
+    # The times are those of the model, so nothing was assumed about them.
     made.report.assumed = ""
     note_problems(made)
     traces = made.traces
     if traces.timestamps is None:
-        # A table of synthetic traces numbers the instants and has no clock: they are the model's.
+        # A table of synthetic traces has numbers of instants and no clock: take that of the model.
         traces = traces.replace(clock=trained.clock_)
-    # A stopped test goes on with its own seed.
+    # An interrupted test continues with its own seed.
     begun = read_checkpoint_seed(kept) if resume and kept is not None and seed is None else None
     if begun is not None:
-        note(f"seed {begun}, with which {kept} was begun")
+        note(f"seed {begun}, from {kept}")
     used = choose_seed(seed) if begun is None else begun
     asked: dict[str, Any] = {"k": k, "eta": eta, "verifiers": verifiers, "early_stop": early_stop}
     checkpoint = None
@@ -101,7 +104,7 @@ def deniability(
         if checkpoint is not None and checkpoint.rows:
             done = sum(row["done"] for row in checkpoint.rows.values())
             finished = f"{done:,} verifiers are finished in {kept}"
-            print_outcome(f"{finished}; the same command with --resume goes on")
+            print_outcome(f"{finished}; to continue, run the same command with --resume")
         elif checkpoint is not None:
             checkpoint.remove()
         raise

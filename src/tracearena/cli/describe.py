@@ -1,4 +1,4 @@
-"""``tracearena describe``: what is in a file of traces, and what is wrong with it."""
+"""``tracearena describe``: the content of a file of traces, and problems in it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,25 @@ def describe(
     reading: ReadingOptions,
     file: Annotated[
         Path,
-        typer.Argument(metavar="IN", help="File of traces, of any format, or of what is released of them."),
+        typer.Argument(
+            metavar="IN", help="File of traces in any format, or of obfuscated or anonymized traces."
+        ),
     ],
     original: Annotated[
         Path | None,
-        typer.Option("--original", help="Obfuscated traces only: what they were made from, to compare."),
+        typer.Option("--original", help="Obfuscated traces only: the original traces, to compare."),
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a page with a map and plots.")] = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why.
+    """Describe a file of traces: users, events, places, time span, gaps, and rows it had to drop.
 
-    Of obfuscated or anonymized traces it says how many events are kept, moved, generalised to sets
-    and deleted, at every time of day. For a table of unknown columns it proposes which may be which.
+    For obfuscated or anonymized traces it counts the events that are kept, moved, generalised to sets and
+    deleted, by time of day. For a table with unknown columns it proposes a value for --columns.
+
+    Example:
+      tracearena describe trips.csv --html trips.html
     """
     from tracearena import jobs
     from tracearena.pages.describe import Summary
@@ -55,7 +60,7 @@ def describe(
 
 
 def _print_proposal(reading: ReadingOptions, file: Path, error: FileError, as_json: bool) -> None:
-    """Say how a table of unknown columns may be read, with its first rows as they would be; then end."""
+    """Print how a table with unknown columns could be read, with its first rows; then exit."""
     unknown = any(fault.code in ("format", "columns") for fault in error.faults)
     if not unknown or reading.format is not None or reading.parse_layout().option_names:
         return
@@ -68,11 +73,11 @@ def _print_proposal(reading: ReadingOptions, file: Path, error: FileError, as_js
         typer.echo(json.dumps({"readable": False, **error.to_dict(), "proposal": proposal.to_dict()}))
         return
     note(f"{error.path}: {error.faults[0]}")
-    note("Its first rows would then be:")
+    note("With these options its first rows are:")
     for row in proposal.rows:
         note("  " + ", ".join(f"{name} {value}" for name, value in row.items()))
     for doubt in proposal.doubts:
-        note(f"But {doubt}")
+        note(f"Note: {doubt}")
     raise typer.Exit(2)
 
 
@@ -96,12 +101,12 @@ def _format_for_people(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _format_span(result: dict[str, Any]) -> str:
-    """Return how long it is from the first event to the last, whether or not all days have some."""
+    """Return the days from the first event to the last, with or without events."""
     return "1 day" if result["days"] == 1 else f"{result['days']:,} days"
 
 
 def _print_release(result: dict[str, Any], as_json: bool) -> None:
-    """Print what is known of obfuscated or anonymized traces."""
+    """Print the description of obfuscated or anonymized traces."""
     if as_json:
         print_result(result, True)
         return

@@ -1,4 +1,4 @@
-"""``tracearena evaluate``: how useful synthetic traces are, and what they betray."""
+"""``tracearena evaluate``: the utility and privacy of synthetic traces."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 _READ_WHOLE = (
-    "all events are read at once: the attacks compare every user with every synthetic trace; "
-    "--utility-only leaves the attacks out and holds a few users at a time"
+    "all events are read at once, because the attacks compare every user with every synthetic trace; with "
+    "--utility-only, which leaves out the attacks, only a few users are in memory at a time"
 )
 
 
 class UtilityReference(StrEnum):
-    """What utility is measured against."""
+    """Traces that utility is measured against."""
 
     testing = "testing"
     training = "training"
@@ -38,28 +38,31 @@ class UtilityReference(StrEnum):
 def evaluate(
     reading: ReadingOptions,
     context: typer.Context,
-    train: Annotated[Path, typer.Option("--train", help="Traces that the synthesizer learned from.")],
-    test: Annotated[Path, typer.Option("--test", help="Traces of other people, to compare with.")],
+    train: Annotated[Path, typer.Option("--train", help="Training traces of the synthesizer.")],
+    test: Annotated[Path, typer.Option("--test", help="Traces of other people, for comparison.")],
     synthetic: Annotated[
-        list[Path], typer.Option("--synthetic", help="Synthetic traces; give it again for more files.")
+        list[Path], typer.Option("--synthetic", help="Synthetic traces; repeat for more files.")
     ],
     bounds: Annotated[
         str | None,
         typer.Option(
-            "--bounds", help="The city: south,west,north,east in degrees; the box of the places if omitted."
+            "--bounds",
+            help="Area of the city: south,west,north,east in degrees. By default the box of the places.",
         ),
     ] = None,
     legacy_ppmtf: Annotated[
         bool,
         typer.Option(
             "--legacy-ppmtf",
-            help="Attack membership as the authors' program: chained traces, strict >, 1,000 thresholds.",
+            help="Infer membership as the authors' program does: chained traces, strict >, 1,000 thresholds.",
         ),
     ] = False,
     against: Annotated[
         UtilityReference,
         typer.Option(
-            "--against", help="What utility is measured against: testing as for PPMTF, training for PPMTF+."
+            "--against",
+            help="Traces that utility is measured against: testing, as for "
+            "PPMTF, or training, as for PPMTF+.",
         ),
     ] = UtilityReference.testing,
     slots: SlotsOption = None,
@@ -67,20 +70,28 @@ def evaluate(
         bool,
         typer.Option(
             "--exact-emd",
-            help="Also the exact two-dimensional earth mover's distance of moves (the extra [emd]).",
+            help="Also compute the exact two-dimensional earth mover's distance of moves (needs "
+            "tracearena[emd]).",
         ),
     ] = False,
     utility_only: Annotated[
         bool,
         typer.Option(
             "--utility-only",
-            help="Leave out the attacks, which need all users at once: tables of events of any size.",
+            help="Leave out the attacks, which need all users in memory, to evaluate tables of any size.",
         ),
     ] = False,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure utility and privacy of synthetic traces (0 is best; accuracy is read beside a guess)."""
+    """Measure the utility and privacy of synthetic traces; for every measure 0 is best.
+
+    The accuracy of membership inference is the exception: compare it with that of guessing.
+
+    Example:
+      tracearena evaluate --train train.csv --test test.csv \\
+          --synthetic synthetic.csv
+    """
     import json
 
     from tracearena.arena.evaluation import measure_leakage
@@ -147,7 +158,7 @@ def _read_inputs(
 
 
 class _Measure(NamedTuple):
-    """How utility is measured: within which city, against which traces, and whether exactly too."""
+    """How utility is measured: in which area, against which traces, and whether also exactly."""
 
     city: Box | None
     against: Literal["testing", "training"]
@@ -156,7 +167,7 @@ class _Measure(NamedTuple):
     def utility(
         self, training: Countable, testing: Countable, made: Sequence[Countable]
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """Return the utility of each of the traces made, and the baselines to compare with."""
+        """Return the utility of each file of synthetic traces, and the baselines."""
         from tracearena.arena.evaluation import (
             compare_user_halves,
             measure_baselines,
@@ -183,7 +194,7 @@ class _Measure(NamedTuple):
         return found, base
 
     def _exact(self, reference: TraceCounts, traces: TraceCounts | None) -> dict[str, float]:
-        """Return the exact distance of moves, if it is asked for."""
+        """Return the exact distance of moves, if it is wanted."""
         from tracearena.metrics.transport import matrix_emd
 
         if not self.exactly:
@@ -213,7 +224,7 @@ def _print_table(found: list[dict[str, Any]], base: dict[str, Any]) -> None:
         texts.append(("halves", cells))
     labels = {key: key.replace("_", " ") for key in list(found[0])[1:]}
     if "membership_accuracy_guess" in labels:
-        labels["membership_accuracy_guess"] = "  the same by a guess"
+        labels["membership_accuracy_guess"] = "  that of guessing"
     width = max(map(len, labels.values()))
     wide = [max(12, len(name), *map(len, cells.values())) for name, cells in texts]
     typer.echo(
@@ -225,7 +236,7 @@ def _print_table(found: list[dict[str, Any]], base: dict[str, Any]) -> None:
 
 
 def _print_notes(found: list[dict[str, Any]], base: dict[str, Any], trained: int, tested: int) -> None:
-    """Say what the baselines compare, and where they warn of the numbers above."""
+    """Print what the baselines mean, and warn of numbers above that do not mean much."""
     halves = base["halves"]
     real = next(iter(base))
     sizes = {"training": trained, "testing": tested}
@@ -237,20 +248,20 @@ def _print_notes(found: list[dict[str, Any]], base: dict[str, Any], trained: int
         one, other = halves["users"]
         typer.echo(
             f"halves: {one:,} random training users against the other {other:,}, mean ± standard deviation "
-            f"of {halves['halvings']} halvings: what chance alone makes of samples of that size. Between "
-            f"{trained:,} training and {tested:,} testing users it makes "
-            f"{'less' if 1 / trained + 1 / tested < 1 / one + 1 / other else 'more'}"
+            f"of {halves['halvings']} splits: the difference that chance alone makes between samples of this "
+            f"size. Between {trained:,} training and {tested:,} testing users it is "
+            f"{'smaller' if 1 / trained + 1 / tested < 1 / one + 1 / other else 'larger'}"
         )
     for name in base["worse_than_uniform"]:
         typer.echo(
             f"{name.replace('_', ' ')}: the {real} data itself ({base[real][name]:.6f}) is no better "
-            f"than uniform places ({base['uniform'][name]:.6f}), because so little is known of each place: "
+            f"than uniform places ({base['uniform'][name]:.6f}), because there are few events per place: "
             "compare with halves, not with uniform"
         )
     for one in found:
         accuracy = one.get("membership_accuracy")
         if accuracy is not None and accuracy <= one["membership_accuracy_guess"] + 1e-9:
             typer.echo(
-                f"{Path(one['file']).name}: membership accuracy {accuracy:.6f} is that of "
-                "always answering the larger group; read the advantage"
+                f"{Path(one['file']).name}: membership accuracy {accuracy:.6f} is no better than always "
+                "answering the larger group; use the membership advantage instead"
             )

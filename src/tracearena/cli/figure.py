@@ -1,6 +1,7 @@
 """``tracearena figure`` and ``tracearena findings``.
 
-A paper's figure, made again; and what the papers state, with whether it holds here.
+``figure`` reproduces a figure of a paper; ``findings`` compares the statements of the papers with our
+numbers.
 """
 
 from __future__ import annotations
@@ -21,22 +22,26 @@ if TYPE_CHECKING:
 def figure(
     name: Annotated[
         str,
-        typer.Argument(help="Paper and number, such as contest-8; `list` says what each figure shows."),
+        typer.Argument(help="Paper and number, such as contest-8; `list` prints all figures."),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder for the picture and its numbers; figures if omitted.")
+        Path | None, typer.Option("--out", help="Folder for the picture and its numbers. [default: figures]")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option("--data", help="Folder of published data; the simulated city if omitted.")
+        Path | None, typer.Option("--data", help="Folder of published data. By default the simulated city.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Seed of all randomness; 1 if omitted.")
+        int | None, typer.Option("--seed", min=0, help="Seed of all randomness. [default: 1]")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a figure of the papers again: a picture and the numbers behind it.
+    """Reproduce a figure of a paper: the picture, its numbers, and a check of its claims.
 
-    What is said of the figure is tested on these numbers and printed as "holds" or "does not hold here".
+    Every claim of the paper about the figure is tested on these numbers and printed with "holds" or "does not
+    hold here".
+
+    Example:
+      tracearena figure contest-8 --out figures
     """
     from tracearena import papers
     from tracearena.files.atomic import make_folder, replacing_all
@@ -69,13 +74,14 @@ def figure(
 def findings(
     paper: Annotated[
         str | None,
-        typer.Option("--paper", help="One paper only: samples, contest, ppmtf, geo, sglt, or ours."),
+        typer.Option("--paper", help="Only this paper: samples, contest, ppmtf, geo, sglt, or ours."),
     ] = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(
             "--measure",
-            help="Run the commands that have this text in them; repeat for more. `missing`: those never run.",
+            help="Run the commands that contain this text; repeat for more. `missing` runs those without a "
+            "record.",
         ),
     ] = None,
     data: Annotated[
@@ -83,16 +89,19 @@ def findings(
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option("--record", help="Folder of what commands printed; that of the package if omitted."),
+        typer.Option("--record", help="Folder of recorded outputs. By default that of the package."),
     ] = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="Write the page of the documentation (Markdown).")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Set each figure, table and finding of the papers beside our number: holds, holds not, cannot be tried.
+    """Compare every figure, table and finding of the papers with our numbers, and say if it holds.
 
-    Our numbers are kept from runs of the commands named; --measure runs them again.
+    Our numbers come from recorded runs of the named commands; --measure runs them again.
+
+    Example:
+      tracearena findings --paper contest
     """
     from tracearena.files import replacing
     from tracearena.papers import published_claims
@@ -105,12 +114,12 @@ def findings(
 
     if measure:
         if record is None:
-            raise typer.BadParameter("--measure needs --record, the folder where runs are kept")
+            raise typer.BadParameter("--measure needs --record, the folder for the outputs")
         for command in select_commands(measure, record):
             note(f"tracearena {command}")
             published_claims.write_run(published_claims.run_command(command, data), record)
     else:
-        refuse_options("reading what was measured", data=data)
+        refuse_options("printing recorded results", data=data)
     if page is not None:
         with replacing(page) as file:
             file.write(format_claims_page(record).encode())

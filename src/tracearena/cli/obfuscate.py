@@ -1,4 +1,4 @@
-"""``tracearena obfuscate``: a defence on a file of original traces."""
+"""``tracearena obfuscate``: applies a defence to original traces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LegacyOption = Annotated[
     bool,
     typer.Option(
         "--legacy-2019",
-        help="Reproduce the organisers' programs of 2019 (draws, seed 1 by default); not for publishing.",
+        help="Reproduce the organisers' programs of 2019, with seed 1 by default; not for publishing.",
     ),
 ]
 
@@ -32,7 +32,7 @@ DigitsOption = Annotated[
         "--digits",
         min=0,
         max=9,
-        help="GPS: decimals of the degrees that are released; 6 (0.1 m) if omitted.",
+        help="GPS: decimal places of released degrees. [default: 6, which is 0.1 m]",
     ),
 ]
 
@@ -43,18 +43,19 @@ def obfuscate(
     defence: Annotated[
         str,
         typer.Argument(
-            help="Name and parameters, such as 'MRLH(1,1,0.5)' or 'GeoInd(expected_noise=100m)'; + joins "
-            "defences that follow each other."
+            help="Defence with its parameters, such as 'MRLH(1,1,0.5)' or "
+            "'GeoInd(expected_noise=100m)'; join "
+            "several with +."
         ),
     ],
     original: Annotated[
-        Path, typer.Argument(help="Original traces of any format: events at places, or GPS points.")
+        Path, typer.Argument(help="Original traces in any format: events at places, or GPS points.")
     ],
     out: Annotated[
         Path,
         typer.Argument(
-            help="Where the obfuscated traces go (.csv, .parquet, or a folder of parts with --to "
-            "partitions; GPS also .gpx, or a folder of GeoLife)."
+            help="File for the obfuscated traces (.csv, .parquet, or a folder with --to partitions; for GPS "
+            "also .gpx or a GeoLife folder)."
         ),
     ],
     to: ReleaseToOption = None,
@@ -65,7 +66,13 @@ def obfuscate(
     resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Obfuscate traces with a defence."""
+    """Apply a defence to traces: noise, generalisation, deletion, swapping and others.
+
+    `tracearena algorithms defences` lists all defences.
+
+    Example:
+      tracearena obfuscate "GeoInd(expected_noise=100m)" trips.gpx released.gpx
+    """
     from tracearena import jobs
 
     result = jobs.obfuscate(

@@ -1,4 +1,4 @@
-"""``tracearena pseudonymise``: the judge's shuffle, for files of every format."""
+"""``tracearena pseudonymise``: replaces the user ids of traces in any format by random pseudonyms."""
 
 from __future__ import annotations
 
@@ -22,41 +22,42 @@ def pseudonymise(
         Path,
         typer.Argument(
             metavar="IN",
-            help="Obfuscated traces (anotraces_*.csv, a table), GPS traces, or events of any format.",
+            help="Obfuscated traces (such as anotraces_*.csv), GPS traces, or events in any format.",
         ),
     ],
     out: Annotated[
         Path,
-        typer.Argument(
-            help="Where the anonymized traces go (pubtraces_*.csv, a table; by its name, or as IN)."
-        ),
+        typer.Argument(help="File for the anonymized traces, in the format of its name or else of IN."),
     ],
     id_table: Annotated[
-        Path, typer.Option("--id-table", help="Where the secret ID table goes (ptable_*.csv).")
+        Path, typer.Option("--id-table", help="File for the secret ID table (such as ptable_*.csv).")
     ],
     original: Annotated[
         Path | None,
-        typer.Option("--original", help="Obfuscated traces only: the original traces they were made from."),
+        typer.Option("--original", help="Obfuscated traces only: the original traces."),
     ] = None,
     again: Annotated[
         bool,
-        typer.Option(
-            "--again", help="Draw anew over an ID table that is there; its commitment is void then."
-        ),
+        typer.Option("--again", help="Replace an existing ID table; its commitment is then no longer valid."),
     ] = False,
     to: Annotated[
         str | None,
-        typer.Option("--to", help="partitions, a folder of parts; by the name of OUT if omitted."),
+        typer.Option(
+            "--to", help="partitions: write a folder of Parquet files. By default by the name of OUT."
+        ),
     ] = None,
     seed: ReleaseSeedOption = None,
     cluster: ClusterOption = None,
     resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Give every trace a pseudonym at random and write the secret table of who is who.
+    """Give every user a random pseudonym, and write the secret table of true identities.
 
-    Publish the printed commitment before the attacks. Its salt is kept beside the ID table
-    (NAME.salt), as secret as that; publish both afterwards, so that nobody can doubt the judge.
+    Publish the printed commitment before the attacks. Its salt is stored next to the ID table (NAME.salt);
+    keep both secret. Publish them afterwards, so that everybody can check the commitment.
+
+    Example:
+      tracearena pseudonymise obfuscated.csv public.csv --id-table secret.csv
     """
     from tracearena import jobs
 

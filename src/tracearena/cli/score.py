@@ -1,4 +1,4 @@
-"""``tracearena score`` and ``tracearena check``: official files checked and scored."""
+"""``tracearena score`` and ``tracearena check``, for files of a contest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from tracearena.cli._output import ClusterOption, JsonOption, print_result
+from tracearena.cli._output import ClusterOption, JsonOption, add_group, print_result
 from tracearena.cli._reading import MaxBytesOption, reads_traces
 from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.jobs.feedback import note
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 OriginalOption = Annotated[
-    Path, typer.Option("--original", help="Original traces of any format (orgtraces_*.csv, a table).")
+    Path, typer.Option("--original", help="Original traces in any format (such as orgtraces_*.csv).")
 ]
 
 
 class GeneralisationRule(StrEnum):
-    """How a generalised cell is scored."""
+    """Rules for scoring a generalised event."""
 
     paper = "paper"
     official_2019 = "2019"
@@ -39,17 +39,22 @@ class GeneralisationRule(StrEnum):
 
 RuleOption = Annotated[
     GeneralisationRule,
-    typer.Option("--rule", help="paper: mean distance, then 2 km at most; 2019: 2 km at most, then mean."),
+    typer.Option(
+        "--rule",
+        help="Score of a set of places. paper: mean distance, cut at 2 km; 2019: "
+        "mean of distances cut at 2 km.",
+    ),
 ]
 
 
 def register_score(app: typer.Typer) -> None:
     """Add the commands."""
-    scores = typer.Typer(help="Score utility, re-identification or trace inference.", no_args_is_help=True)
-    scores.command()(utility)
-    scores.command()(reidentification)
-    scores.command("trace-inference")(trace_inference)
-    app.add_typer(scores, name="score")
+    commands = {
+        "utility": utility, "reidentification": reidentification, "trace-inference": trace_inference
+    }  # fmt: skip
+    about = "Score the utility of a release, or the result of an attack on it."
+    example = "tracearena score utility --original org.csv --obfuscated released.csv"
+    add_group(app, "score", about, example, commands)
 
 
 @reads_traces(limits=LIMITS)
@@ -60,21 +65,27 @@ def utility(
     obfuscated: Annotated[
         Path,
         typer.Option(
-            "--obfuscated", help="Obfuscated traces (anotraces_*.csv, a table, what protect writes)."
+            "--obfuscated", help="Obfuscated traces (anotraces_*.csv, a table, or a file from `protect`)."
         ),
     ],
     id_table: Annotated[
         Path | None,
-        typer.Option("--id-table", help="Who is who (pse_id,user_id), where the release has pseudonyms."),
+        typer.Option(
+            "--id-table", help="Table of true identities (pse_id,user_id), if the release has pseudonyms."
+        ),
     ] = None,
     rule: RuleOption = GeneralisationRule.paper,
     threshold: Annotated[
-        float, typer.Option("--threshold", min=0, max=1, help="Utility from which a release is valid.")
+        float, typer.Option("--threshold", min=0, max=1, help="Smallest utility of a valid release.")
     ] = 0.7,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score how near the released places are to the original ones (s_U, 1 is untouched)."""
+    """Score how close the released places are to the original ones (s_U; 1 means unchanged).
+
+    Example:
+      tracearena score utility --original orgtraces.csv --obfuscated obftraces.csv
+    """
     from tracearena import jobs
 
     score = jobs.score_utility(
@@ -88,14 +99,18 @@ def utility(
 
 
 def reidentification(
-    id_table: Annotated[Path, typer.Option("--id-table", help="The secret ID table (ptable_*.csv).")],
+    id_table: Annotated[Path, typer.Option("--id-table", help="Secret ID table (ptable_*.csv).")],
     inferred: Annotated[
-        Path, typer.Option("--inferred", help="Inferred ID table (etable_*.csv, or pse_id,user_id).")
+        Path, typer.Option("--inferred", help="Inferred ID table (etable_*.csv, or a table pse_id,user_id).")
     ],
     max_bytes: MaxBytesOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Score privacy against re-identification (s_R, 1 is nobody identified)."""
+    """Score privacy against re-identification (s_R; 1 means that no user was identified).
+
+    Example:
+      tracearena score reidentification --id-table ptable.csv --inferred etable.csv
+    """
     from tracearena.io import pwscup
     from tracearena.io.id_mapping import check_same_numbers
     from tracearena.io.places import read_id_pairs
@@ -120,11 +135,15 @@ def trace_inference(
         Path, typer.Option("--inferred", help="Inferred traces (etraces_*.csv, or a table).")
     ],
     sensitive_weight: Annotated[
-        float, typer.Option("--sensitive-weight", help="Weight of a cell whose original place is sensitive.")
+        float, typer.Option("--sensitive-weight", help="Weight of an event at a sensitive place.")
     ] = 10.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Score privacy against trace inference (s_T, 1 is no place found)."""
+    """Score privacy against trace inference (s_T; 1 means that no place was found).
+
+    Example:
+      tracearena score trace-inference --original org.csv --inferred etraces.csv
+    """
     from tracearena.cli._output import report_sensitive_places
     from tracearena.io import pwscup
     from tracearena.io.id_mapping import check_same_numbers
@@ -147,8 +166,8 @@ def trace_inference(
         if not all(there):
             result = {"users_not_scored": there.count(False)}
             note(
-                f"{there.count(False):,} of {len(there):,} users of {original} are not in {inferred}: they "
-                "are not scored"
+                f"{there.count(False):,} of {len(there):,} users of {original} are not in {inferred} and are "
+                "not scored"
             )
             traces = traces.take_users(there)
     score = trace_inference_score(traces, guess, sensitive_weight=sensitive_weight)
@@ -156,40 +175,50 @@ def trace_inference(
     print_result(score.to_dict() | result, as_json)
 
 
-# ``tracearena check``: does a submission follow the rules of its file?
+# ``tracearena check``: does a submission follow the rules for its kind of file?
 
 
 _Given = TypeVar("_Given")
 
-FileArgument = Annotated[Path, typer.Argument(help="The submission: .csv, .csv.gz, or a table.")]
+FileArgument = Annotated[Path, typer.Argument(help="Submission: .csv, .csv.gz, or a table.")]
 ReferenceOption = Annotated[
-    Path | None, typer.Option("--reference", help="Reference traces of the team that is attacked.")
+    Path | None, typer.Option("--reference", help="Reference traces of the attacked team.")
 ]
 AnonymizedOption = Annotated[
-    Path | None, typer.Option("--anonymized", help="The public traces that are attacked (pubtraces_*.csv).")
+    Path | None, typer.Option("--anonymized", help="Public traces of the attacked team (pubtraces_*.csv).")
 ]
 TruthOption = Annotated[
-    Path | None, typer.Option("--original", help="The judge's way: the original traces instead of both.")
+    Path | None,
+    typer.Option("--original", help="For the judge: original traces, instead of the two options above."),
 ]
 
 
 def register_check(app: typer.Typer) -> None:
-    """Add the command and its three kinds of file."""
-    group = typer.Typer(no_args_is_help=True, help="Check a submission: exit 0 if it is good, 2 if not.")
-    group.command("obfuscated")(check_obfuscated)
-    group.command("inferred-table")(check_inferred_table)
-    group.command("inferred-traces")(check_inferred_traces)
-    app.add_typer(group, name="check")
+    """Add the commands."""
+    commands = {
+        "obfuscated": check_obfuscated,
+        "inferred-table": check_inferred_table,
+        "inferred-traces": check_inferred_traces,
+    }
+    about = "Check a submission to a contest: the exit status is 0 if it is valid, 2 if not."
+    example = "tracearena check obfuscated obftraces.csv --original orgtraces.csv"
+    add_group(app, "check", about, example, commands)
 
 
 @reads_traces(limits=LIMITS)
 def check_obfuscated(
     reading: ReadingOptions, file: FileArgument, original: OriginalOption, as_json: JsonOption = False
 ) -> None:
-    """Check obfuscated traces: one cell for each row of the original."""
+    """Check obfuscated traces: they must have one row per row of the original.
+
+    Example:
+      tracearena check obfuscated obftraces.csv --original orgtraces.csv
+    """
 
     def check(truth: Reading[Traces]) -> dict[str, int]:
         from tracearena.io.pwscup import read_obfuscated
+
+        _require_same_team(file, "anotraces", original)
 
         if reading.format == "pwscup":
             most_bytes, most_ids = reading.max_bytes, reading.max_listed_ids
@@ -217,9 +246,13 @@ def check_inferred_table(
     original: TruthOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check an inferred ID table: one user of the reference traces for each pseudonym.
+    """Check an inferred ID table: it must name one user of the reference traces per pseudonym.
 
-    It takes what an attacker has, --reference and --anonymized; the judge may name --original instead.
+    An attacker uses --reference and --anonymized; the judge can use --original instead.
+
+    Example:
+      tracearena check inferred-table etable.csv --reference reftraces.csv \\
+          --anonymized pubtraces.csv
     """
 
     def check(known: _AnswerReference) -> dict[str, int]:
@@ -228,6 +261,7 @@ def check_inferred_table(
         from tracearena.io.pwscup import read_inferred_table
         from tracearena.jobs.outputs import is_id_table_file
 
+        _require_same_team(file, "etable", known.path)
         if reading.format != "pwscup" and is_id_table_file(file):
             reading.refuse_limits()
             table = _read_id_guess(file, known)
@@ -248,9 +282,13 @@ def check_inferred_traces(
     original: TruthOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check inferred traces: exactly one region for each user and time.
+    """Check inferred traces: they must have exactly one region per user and time.
 
-    It takes what an attacker has, --reference and --anonymized; the judge may name --original instead.
+    An attacker uses --reference and --anonymized; the judge can use --original instead.
+
+    Example:
+      tracearena check inferred-traces etraces.csv --reference reftraces.csv \\
+          --anonymized pubtraces.csv
     """
 
     def check(known: _AnswerReference) -> dict[str, int]:
@@ -261,6 +299,7 @@ def check_inferred_traces(
         from tracearena.jobs.pairs import align_files
         from tracearena.metrics.contest_scores import places_at
 
+        _require_same_team(file, "etraces", known.path)
         source = reading.open(file)
         if reading.format == "pwscup" or source.contest_header == OBFUSCATED:
             inferred = read_inferred_traces(file, known.frame, max_bytes=reading.max_bytes)
@@ -277,18 +316,28 @@ def check_inferred_traces(
     _run_check(lambda: _read_answer_reference(reading, reference, anonymized, original), check, file, as_json)
 
 
+def _require_same_team(file: Path, kind: str, traces: Path) -> None:
+    """Refuse a file that by its name is about another team or data set than some traces."""
+    from tracearena.contest.data import DATA_SETS, require_own_name
+    from tracearena.io.pwscup import PwsName
+
+    about = PwsName.recognise(traces)
+    if about is not None:
+        require_own_name(file, kind, about.team, DATA_SETS[about.purpose])
+
+
 @dataclass(frozen=True)
 class _AnswerReference:
-    """What an answer is checked against.
+    """Users, events and pseudonyms that an answer is compared with.
 
     Attributes
     ----------
     reading
-        Of the file that names the users.
+        Reading of the file that names the users.
     frame
-        The users whom an answer may name, with the events that it must have.
+        Traces with the users that an answer may name and the events that it must have.
     pseudonyms
-        Whom it must be about; None where only their number is known.
+        Pseudonyms that it must name; None if only their number is known.
     """
 
     path: Path
@@ -297,7 +346,7 @@ class _AnswerReference:
     pseudonyms: NDArray[Any] | None = None
 
     def rows(self) -> NDArray[Any]:
-        """Return the pseudonyms, those that a judge gives if they are not known."""
+        """Return the pseudonyms; if they are not known, those that the judge would give."""
         import numpy as np
 
         users = self.frame.n_users
@@ -307,15 +356,15 @@ class _AnswerReference:
 def _read_answer_reference(
     reading: ReadingOptions, reference: Path | None, anonymized: Path | None, original: Path | None
 ) -> _AnswerReference:
-    """Read what an attacker has, or the original traces."""
+    """Read the public and reference traces, or the original ones."""
     if original is not None:
         refuse_options("an answer that is checked by --original", reference=reference, anonymized=anonymized)
         truth = reading.read_events(original)
         return _AnswerReference(original, truth, truth.traces)
     if reference is None or anonymized is None:
         raise ParameterError(
-            "an answer is checked by what an attacker has: name the public traces with --anonymized and the "
-            "reference traces with --reference (or, as the judge, the original traces with --original)"
+            "name the public traces with --anonymized and the reference traces with --reference (or, as the "
+            "judge, the original traces with --original)"
         )
     import numpy as np
 
@@ -338,13 +387,13 @@ def _read_answer_reference(
 
 
 def _read_id_guess(file: Path, known: _AnswerReference) -> IdTable:
-    """Read a guess that names its pseudonyms; refuse users and pseudonyms that there are not."""
+    """Read an ID table that names pseudonyms; refuse unknown users and pseudonyms."""
     from tracearena.errors import Fault
     from tracearena.io.places import read_id_pairs
 
     table = read_id_pairs(file, one_to_one=False)
     users = set(map(str, known.frame.user_ids.tolist()))
-    problem = f"there is no such user; it must be one of the {len(users):,} of {known.path.name}"
+    problem = f"unknown user; it must be one of the {len(users):,} users of {known.path.name}"
     faults = [
         Fault(None, "user_id", user, problem, "unknown-user")
         for user in map(str, table.user_ids.tolist())
@@ -352,8 +401,8 @@ def _read_id_guess(file: Path, known: _AnswerReference) -> IdTable:
     ]
     if known.pseudonyms is not None:
         answered, asked = (set(map(str, ids.tolist())) for ids in (table.pseudonyms, known.pseudonyms))
-        strange = f"there is no such pseudonym; it must be one of the {len(asked):,} of the public traces"
-        missing = f"it has no row; there must be one for each of the {len(asked):,} pseudonyms"
+        strange = f"unknown pseudonym; it must be one of the {len(asked):,} of the public traces"
+        missing = f"has no row; there must be one for each of the {len(asked):,} pseudonyms"
         for names, said in ((answered - asked, strange), (asked - answered, missing)):
             faults += [Fault(None, "pse_id", name, said, "other-pseudonyms") for name in sorted(names)]
     if faults:

@@ -1,7 +1,7 @@
 """``tracearena similarity`` and ``tracearena lbs``.
 
-How alike the users of two files are, in place and in kind; and how well people hide among fakes from a
-location-based service.
+``similarity`` compares the users of two files, by their places and by the semantics of their visits; ``lbs``
+measures how well people hide among fakes from a location-based service.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tracearena.jobs.reading import ReadingOptions
 
 
 class Distance(StrEnum):
-    """What it costs to be at another place."""
+    """Costs of being at another place."""
 
     hamming = "hamming"
     ground = "ground"
@@ -34,23 +34,28 @@ def similarity(
     first: Annotated[Path, typer.Argument(metavar="A", help="Traces, real or synthetic.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Traces of users with the same ids.")],
     order: Annotated[
-        int, typer.Option("--order", min=0, max=1, help="0 compares visits, 1 where people go next.")
+        int, typer.Option("--order", min=0, max=1, help="0 compares visits, 1 compares transitions.")
     ] = 0,
-    periods: Annotated[int, typer.Option("--periods", min=1, help="Time periods of a day.")] = 1,
+    periods: Annotated[int, typer.Option("--periods", min=1, help="Number of time periods per day.")] = 1,
     distance: Annotated[
         Distance,
         typer.Option(
-            "--distance", help="hamming: the same place or not; ground: km (needs tracearena[emd])."
+            "--distance",
+            help="Distance of places: hamming (0 or 1), or ground (km; needs tracearena[emd]).",
         ),
     ] = Distance.hamming,
     out: Annotated[
-        Path | None, typer.Option("--out", help="CSV with the similarities of each pair of users.")
+        Path | None, typer.Option("--out", help="CSV file for the similarities of each pair of users.")
     ] = None,
     cluster: ClusterOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare each user of A with the user of B who has the same id: from 0 to 1, 1 is alike."""
+    """Compare each user of A with the user of B who has the same id; 1 means equal, 0 different.
+
+    Example:
+      tracearena similarity real.csv synthetic.csv --order 1
+    """
     import numpy as np
 
     from tracearena.errors import DataError
@@ -72,7 +77,7 @@ def similarity(
     a, b = use_common_places([(first, one), (second, other)])
     ids, in_a, in_b = np.intersect1d(a.user_ids, b.user_ids, return_indices=True)
     if not len(ids):
-        raise DataError("no user of A has the id of a user of B")
+        raise DataError("A and B have no user id in common")
     a, b = a.take_users(in_a), b.take_users(in_b)
     profiles = [mobility.MobilityProfiles.of(traces, periods) for traces in (a, b)]
     table = None
@@ -92,7 +97,7 @@ def similarity(
 
 
 class FakeMethod(StrEnum):
-    """Where the fakes come from."""
+    """Generators of fakes."""
 
     sglt = "sglt"
     uniform = "uniform"
@@ -102,7 +107,7 @@ class FakeMethod(StrEnum):
 
 
 class Attacker(StrEnum):
-    """What the attacker knows."""
+    """Knowledge of the attacker."""
 
     population = "population"
     generator = "generator"
@@ -111,37 +116,43 @@ class Attacker(StrEnum):
 @reads_traces()
 def lbs(
     reading: ReadingOptions,
-    file: Annotated[Path, typer.Argument(metavar="IN", help="Traces, of any format.")],
-    fakes: Annotated[int, typer.Option("--fakes", min=1, help="Fakes sent beside the real place.")] = 10,
+    file: Annotated[Path, typer.Argument(metavar="IN", help="Traces in any format.")],
+    fakes: Annotated[
+        int, typer.Option("--fakes", min=1, help="Number of fakes sent with each real place.")
+    ] = 10,
     exposure: Annotated[
-        float, typer.Option("--exposure", help="Chance that a place is sent, above 0 and at most 1.")
+        float, typer.Option("--exposure", help="Probability that a place is sent, above 0 and at most 1.")
     ] = 0.3,
     method: Annotated[
         FakeMethod,
         typer.Option(
             "--method",
-            help="sglt; every instant by itself (uniform, aggregate); a random walk as everybody moves "
-            "(walk) or as the user herself moves (own-walk).",
+            help="Generator of fakes: sglt; independent places (uniform, aggregate); or a random walk with "
+            "the transitions of everybody (walk) or of the user (own-walk).",
         ),
     ] = FakeMethod.sglt,
     classes: Annotated[
-        int | None, typer.Option("--classes", help="Semantic classes; the best number if omitted.")
+        int | None, typer.Option("--classes", help="Number of semantic classes. By default the best number.")
     ] = None,
     attacker: Annotated[
         Attacker,
         typer.Option(
             "--attacker",
-            help="What he knows: how the population moves, or how the generator's fakes move as well.",
+            help="Knowledge of the attacker: how the population moves, or also how the generator makes "
+            "fakes.",
         ),
     ] = Attacker.population,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Hide people among fakes and let an attacker look for them.
+    """Hide the requests of people among fakes, and measure how often an attacker finds them.
 
-    Everybody knows the first half of the days (all of them if there is only one); people hide and
-    the attacker tracks them on the rest. Privacy is the share of the places sent that he misses
-    (1 is best); different places and classes sent at once are the price.
+    The first half of the days is public (all of them if there is only one day); on the rest people send fakes
+    and the attacker tracks them. Privacy is the share of sent places that the attacker misses (1 is best).
+    Its cost is the number of different places and classes sent at once.
+
+    Example:
+      tracearena lbs trips.csv --grid 32x32 --fakes 10
     """
     from tracearena.arena import hide_from_service, location_classes
     from tracearena.engine import child_seed, seed_sequence

@@ -1,7 +1,7 @@
 """``tracearena sweep``, ``tracearena bounds`` and ``tracearena tune``.
 
-Many defences against many attacks; between which values the privacy of whereabouts must lie; and the best
-synthesizer for some traces, by cross-validation.
+``sweep`` tries many defences against many attacks, ``bounds`` bounds the privacy that any defence can have,
+and ``tune`` selects a synthesizer by cross-validation.
 """
 
 from __future__ import annotations
@@ -22,9 +22,18 @@ from tracearena.jobs.feedback import note, show_progress
 from tracearena.jobs.outputs import check_outputs, choose_seed, refuse_options
 from tracearena.jobs.reading import ReadingOptions
 
+ReferenceOption = Annotated[
+    Path | None,
+    typer.Option("--reference", help="Reference traces. With --split-at they are part of the original file."),
+]
+DefencesOption = Annotated[
+    list[str] | None,
+    typer.Option("--defences", help="Defence; repeat for more. [default: the 37 samples]"),
+]
+
 
 class Knowledge(StrEnum):
-    """What attackers know besides the release."""
+    """Knowledge of the attackers in addition to the release."""
 
     partial = "partial"
     maximum = "maximum"
@@ -34,48 +43,47 @@ class Knowledge(StrEnum):
 def sweep(
     reading: ReadingOptions,
     context: typer.Context,
-    out: Annotated[Path, typer.Argument(help="Where the table goes (CSV).")],
+    out: Annotated[Path, typer.Argument(help="File for the table (CSV).")],
     original: OriginalOption,
-    reference: Annotated[
-        Path | None,
-        typer.Option("--reference", help="Reference traces; --split-at cuts them off the original instead."),
-    ] = None,
-    defences: Annotated[
-        list[str] | None,
-        typer.Option("--defences", help="A defence; repeat for more. [default: the 37 samples]"),
-    ] = None,
+    reference: ReferenceOption = None,
+    defences: DefencesOption = None,
     attacks: Annotated[
         list[str] | None,
         typer.Option(
             "--attacks",
-            help="An attack; samples, strongest or all for several; repeat for more. [default: samples]",
+            help="Attack, or a group of them: samples, strongest or all; repeat for more. [default: samples]",
         ),
     ] = None,
     rule: RuleOption = GeneralisationRule.paper,
     seed: SeedOption = None,
     legacy_2019: Annotated[
         bool,
-        typer.Option("--legacy-2019", help="Reproduce the organisers' programs of 2019 (seed 1 by default)."),
+        typer.Option(
+            "--legacy-2019", help="Reproduce the organisers' programs of 2019, with seed 1 by default."
+        ),
     ] = False,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw s_R,min against s_T,min (.svg, .png, .pdf or .html).")
+        Path | None,
+        typer.Option("--plot", help="Picture of s_R,min against s_T,min (.svg, .png, .pdf or .html)."),
     ] = None,
     band: Annotated[
         bool,
-        typer.Option("--band", help="Also say, and draw, between which values s_T of each defence must lie."),
+        typer.Option("--band", help="Also compute and draw bounds of s_T for each defence."),
     ] = False,
     knowledge: Annotated[
         Knowledge,
         typer.Option(
             "--knowledge",
-            help="What attackers know: partial, the reference; maximum, the original traces themselves.",
+            help="Knowledge of the attackers: the reference traces (partial), or "
+            "the original ones (maximum).",
         ),
     ] = Knowledge.partial,
     tune: Annotated[
         bool,
         typer.Option(
             "--tune",
-            help="Also tune fuzzy counting for each defence, on the reference cut in two or on --samples.",
+            help="Also tune fuzzy counting for each defence, on the two halves of the reference traces or on "
+            "--samples.",
         ),
     ] = False,
     samples: Annotated[
@@ -88,13 +96,17 @@ def sweep(
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Try many defences against many attacks and write a table of scores.
+    """Run many attacks on many defences, and write a table of utility and privacy scores.
 
-    Finished rows are kept in OUT.unfinished until the table is whole: the same command goes on where
-    a killed one stopped. A defence that fails has a row that says why; the exit status is 1 only if
-    all of them fail. Tuned attacks count in s_R_min_tuned and s_T_min_tuned only.
+    Finished rows are stored in OUT.unfinished until the table is complete; run the same command again to
+    resume an interrupted sweep. The row of a defence that fails has the reason; the exit status is 1 only if
+    all defences fail. Tuned attacks count only in s_R_min_tuned and s_T_min_tuned.
+
+    Example:
+      tracearena sweep table.csv --original org.csv --reference ref.csv \\
+          --plot table.svg
     """
-    from tracearena.arena.sweep import Scoring
+    from tracearena.arena.ensemble import Scoring
     from tracearena.cli._output import report_sensitive_places
     from tracearena.engine import get_checkpoint_path, read_checkpoint_seed
     from tracearena.files.atomic import replacing_all
@@ -112,7 +124,7 @@ def sweep(
     begun = read_checkpoint_seed(kept)
     used = seed if legacy_2019 else choose_seed(begun if seed is None else seed)
     if seed is None and begun is not None:
-        note(f"seed {begun}, with which {kept} was begun: its rows are taken over")
+        note(f"seed {begun}, from {kept}: its rows are reused")
     workers, scoring = join_cluster(context, cluster), Scoring(utility_rule=rule.value)
     try:
         with show_progress("defences", cluster=workers):
@@ -133,20 +145,20 @@ def sweep(
             )
     except KeyboardInterrupt:
         if kept.exists():
-            print_outcome(f"{kept}: holds the finished rows; the same command goes on from them")
+            print_outcome(f"{kept}: has the finished rows; run the same command again to continue")
         raise
     with replacing_all():
         arena.write_table(rows, out)
         if plot is not None:
             style.draw_privacy_scatter(rows, plot)
     if plot is not None:
-        note(f"picture in {plot}")
+        note(f"picture: {plot}")
     kept.unlink(missing_ok=True)
     failed = [row for row in rows if row.error is not None]
     for row in failed:
         note(f"{row.defence}: {row.error}")
     if failed:
-        note(f"{len(failed)} of {len(rows)} rows are not whole; the column error of {out} says why")
+        note(f"{len(failed)} of {len(rows)} rows are incomplete; see the column error of {out}")
     by, best = arena.best_defences(rows)
     names = [row.defence for row in best]
     winners = names[0] if names else "none is valid"
@@ -182,13 +194,13 @@ def sweep(
 
 
 def _compute_mean_reduction(pairs: Iterable[tuple[float | None, float | None]]) -> float | None:
-    """Say by how much tuning lowers a minimum in the mean over the defences; None without tuning."""
+    """Return the mean reduction of a minimum by tuning, over the defences; None without tuning."""
     known = [plain - tuned for plain, tuned in pairs if plain is not None and tuned is not None]
     return sum(known) / len(known) if known else None
 
 
 def _find_most_frequent(names: Iterable[str | None]) -> str | None:
-    """Say which attack was the strongest on the most defences."""
+    """Return the attack that was the strongest on the most defences."""
     from collections import Counter
 
     counted = Counter(name for name in names if name is not None)
@@ -202,32 +214,30 @@ def _find_most_frequent(names: Iterable[str | None]) -> str | None:
 def bounds(
     reading: ReadingOptions,
     context: typer.Context,
-    out: Annotated[Path, typer.Argument(help="Where the table goes (CSV), one line a defence.")],
+    out: Annotated[Path, typer.Argument(help="File for the table (CSV), one row per defence.")],
     original: OriginalOption,
-    reference: Annotated[
-        Path | None,
-        typer.Option("--reference", help="Reference traces; --split-at cuts them off the original instead."),
-    ] = None,
-    defences: Annotated[
-        list[str] | None,
-        typer.Option("--defences", help="A defence; repeat for more. [default: the 37 samples]"),
-    ] = None,
+    reference: ReferenceOption = None,
+    defences: DefencesOption = None,
     attacks: Annotated[
         list[str] | None,
         typer.Option(
             "--attacks",
-            help="A trace inference to compare; samples, strongest or all for several. [default: strongest]",
+            help="Trace inference to compare, or a group: samples, strongest or all. [default: strongest]",
         ),
     ] = None,
     seed: SeedOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say between which values the privacy of whereabouts (s_T) of every defence must lie on this data.
+    """Bound the privacy against trace inference (s_T) that each defence can have on this data.
 
-    Above: what habits alone leave (Habits-T, which does not read the release), so no defence is worth
-    more. Below: an estimate of what an attacker leaves who is told the defence and who is who. Attacks
-    outside of the two are named, with 95 % intervals over the users.
+    The upper bound is the score of Habits-T, an attack that uses only people's habits and does not read the
+    release: no defence can have more privacy. The lower value estimates the score of an attacker who knows
+    the defence and all true identities. Attacks outside of these bounds are named, with 95 % intervals over
+    users.
+
+    Example:
+      tracearena bounds bounds.csv --original org.csv --reference ref.csv
     """
     from tracearena.cli._output import report_sensitive_places
     from tracearena.jobs.pairs import read_halves
@@ -244,10 +254,10 @@ def bounds(
         if row.is_artefact:
             note(
                 f"{row.defence}: {row.strongest_T} leaves {row.s_T_min:.4f}, more than habits alone by "
-                f"{row.above}: the figure is an artefact of weak attacks"
+                f"{row.above}: this score only shows that the attacks are weak"
             )
         for name, less in row.below.items():
-            note(f"{row.defence}: {name} is below the estimate of {row.estimate.value:.4f} by {less}")
+            note(f"{row.defence}: {name} is below the lower estimate of {row.estimate.value:.4f} by {less}")
         for why in row.failed.values():
             note(f"{row.defence}: {why}")
     estimates = [row.estimate.value for row in found.defences]
@@ -269,38 +279,47 @@ def bounds(
 @reads_traces()
 def tune(
     reading: ReadingOptions,
-    file: Annotated[Path, typer.Argument(help="Traces of everybody, in any format that is read.")],
+    file: Annotated[Path, typer.Argument(help="Traces of all people, in any format.")],
     synthesizers: Annotated[
         list[str], typer.Argument(help="Synthesizers to try, such as 'PPMTF(16,20)' 'PPMTF(16,200)' SGD.")
     ],
     by: Annotated[
-        str, typer.Option("--by", help="What to choose by: tp_tv, tp_tv_top50, tm_emd_x, tm_emd_y, vf_tv, …")
+        str,
+        typer.Option(
+            "--by", help="Measure to minimise: tp_tv, tp_tv_top50, tm_emd_x, tm_emd_y, vf_tv and others."
+        ),
     ] = "tp_tv",
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Parts of the people, each tested once.")] = 5,
+    folds: Annotated[
+        int, typer.Option("--folds", min=2, help="Number of cross-validation folds of people.")
+    ] = 5,
     traces_per_user: Annotated[
-        int, typer.Option("--traces-per-user", min=1, help="Synthetic traces of each user.")
+        int, typer.Option("--traces-per-user", min=1, help="Synthetic traces per user.")
     ] = 1,
     most_reidentified: Annotated[
         float | None,
-        typer.Option("--most-reidentified", help="Do not choose what betrays a larger share of traces."),
+        typer.Option("--most-reidentified", help="Largest acceptable share of re-identified traces."),
     ] = None,
     largest_advantage: Annotated[
         float | None,
-        typer.Option("--largest-advantage", help="Do not choose what has a larger membership advantage."),
+        typer.Option("--largest-advantage", help="Largest acceptable membership advantage."),
     ] = None,
     slots: SlotsOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Choose a synthesizer and its parameters: train on most of the people, compare with the others.
+    """Select a synthesizer and its parameters by cross-validation over people.
 
-    Every part of the people is held out once, and all metrics are averaged (0 is best).
+    Each fold of people is held out once, and all measures are averaged (0 is best).
+
+    Example:
+      tracearena tune trips.csv "PPMTF(16,20)" "PPMTF(16,200)" SGD --grid 32x32
     """
     from tracearena.arena.evaluation import choose_synthesizer
 
     traces, _ = reading.read_events(file)
     traces = traces if slots is None else traces.with_slots(slots)
     used = choose_seed(seed)
+    limits = {"reidentification_rate": most_reidentified, "membership_advantage": largest_advantage}
     with show_progress("folds"):
         found = choose_synthesizer(
             synthesizers,
@@ -308,8 +327,7 @@ def tune(
             by=by,
             folds=folds,
             traces_per_user=traces_per_user,
-            most_reidentified=most_reidentified,
-            largest_advantage=largest_advantage,
+            limits={name: limit for name, limit in limits.items() if limit is not None},
             seed=used,
         )
     result = found.to_dict()
@@ -324,6 +342,6 @@ def tune(
             f"{one['mean'][name]:.4f} ± {one['spread'][name]:.4f}" if name in one["mean"] else "-"
             for name in columns
         ]
-        mark = "" if one["allowed"] else "  betrays too much"
+        mark = "" if one["allowed"] else "  above a privacy limit"
         typer.echo(f"{one['name']:<{width}}" + "".join(f"  {cell:>22}" for cell in cells) + mark)
-    typer.echo(f"\nbest by {by.replace('_', ' ')}: {result['best'] or 'none keeps the bounds of privacy'}")
+    typer.echo(f"\nbest by {by.replace('_', ' ')}: {result['best'] or 'none is within the privacy limits'}")

@@ -1,4 +1,4 @@
-"""``tracearena synthesize``: new traces that look like those of a file."""
+"""``tracearena synthesize``: trains a synthesizer and writes synthetic traces."""
 
 from __future__ import annotations
 
@@ -36,81 +36,106 @@ def synthesize(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Such as 'PPMTF(16,200,zeros=all)', SGD, SGLT or my_module:MyClass; `tracearena algorithms "
-            "synthesizers` lists them.",
+            help="Synthesizer, such as 'PPMTF(16,200,zeros=all)', SGD, SGLT or my_module:MyClass; "
+            "`tracearena algorithms synthesizers` lists all.",
         ),
     ],
-    file: Annotated[Path, typer.Argument(metavar="IN", help="Training traces, of any format.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the synthetic traces go.")],
+    file: Annotated[Path, typer.Argument(metavar="IN", help="Training traces in any format.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File for the synthetic traces.")],
     traces_per_user: Annotated[
         int | None,
-        typer.Option("--traces-per-user", min=1, help="Synthetic days of each user; 10 if omitted."),
+        typer.Option("--traces-per-user", min=1, help="Synthetic days per user. [default: 10]"),
     ] = None,
     virtual_users: Annotated[
         int | None,
         typer.Option(
             "--virtual-users",
             min=1,
-            help="PPMTF: traces of so many people who never lived (PPMTF+), not of the training users.",
+            help="PPMTF and PrivateRoles: make this many virtual users instead of traces of training users.",
         ),
     ] = None,
     homes: Annotated[
-        bool, typer.Option("--homes", help="Virtual users: everybody has a home, morning and evening.")
+        bool, typer.Option("--homes", help="Virtual users: put everybody at home in the morning and evening.")
     ] = False,
     only_seen: Annotated[
         bool,
         typer.Option(
-            "--only-seen", help="Virtual users: no transition or visit that nobody made in training."
+            "--only-seen", help="Virtual users: use only transitions and visits of the training data."
         ),
     ] = False,
     model: Annotated[
         Path | None,
         typer.Option(
             "--model",
-            help="PPMTF: model file, written during training, gone on from if unfinished, used if finished; "
-            "or a folder of the PPMTF tools' modelparameter_Itr<t>_*.csv.",
+            help="PPMTF and PrivateRoles: model file. It is written during training; a finished one is used. "
+            "Of PPMTF, an unfinished one is resumed; or a folder with modelparameter_Itr<t>_*.csv of the "
+            "PPMTF tools.",
         ),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option("--export", help="PPMTF: folder for the factors as the PPMTF tools' parameter files."),
+        typer.Option(
+            "--export", help="PPMTF: folder for the factors, as parameter files of the PPMTF tools."
+        ),
     ] = None,
     deniable: Annotated[
         str | None,
         typer.Option(
-            "--deniable", help="PPMTF: k,eta; write only traces with (k, eta)-plausible deniability."
+            "--deniable", help="PPMTF: write only traces with (k, eta)-plausible deniability, such as 10,1."
         ),
     ] = None,
     log_likelihoods: Annotated[
         bool,
-        typer.Option("--log-likelihoods", help="PPMTF: weigh each trace (only in OUT of format ppmtf)."),
+        typer.Option(
+            "--log-likelihoods", help="PPMTF: add the log-likelihood of each trace (ppmtf files only)."
+        ),
+    ] = False,
+    shares: Annotated[
+        str | None,
+        typer.Option(
+            "--shares", help="PrivateRoles: share of ε for each table, such as homes=0.4,works=0.25,…"
+        ),
+    ] = None,
+    not_private_seed: Annotated[
+        bool,
+        typer.Option(
+            "--not-private-seed",
+            help="PrivateRoles: allow --seed, for an experiment. The release has no guarantee then: anyone "
+            "who guesses the seed can remove the noise.",
+        ),
     ] = False,
     slots: SlotsOption = None,
     lean: Annotated[
         bool,
-        typer.Option("--lean", help="PPMTF: train with less memory, in more time; the result is the same."),
+        typer.Option(
+            "--lean", help="PPMTF: use less memory and more time in training; the result is the same."
+        ),
     ] = False,
     cluster: ClusterOption = None,
     seed: ReleaseSeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Train a synthesizer on traces and write synthetic traces.
+    """Train a synthesizer on traces, and write synthetic traces.
 
-    They are traces of the training users, or with --virtual-users of people who never lived.
+    They are traces of the training users or, with --virtual-users, of invented people.
+
+    Example:
+      tracearena synthesize "PPMTF(16,200)" trips.csv synthetic.csv --grid 32x32
     """
     from tracearena.algorithms import catalogue, parse, validation
+    from tracearena.cli.private import check_private_inputs, create_private, fit_privately
     from tracearena.engine import child_seed, seed_sequence, use
     from tracearena.errors import ParameterError
     from tracearena.files import require_new
     from tracearena.files.atomic import replacing_all
     from tracearena.io import ppmtf, read_places, write
     from tracearena.io.writers import guess_format_by_name
-    from tracearena.synthesis import PPMTF, SGLT
+    from tracearena.synthesis import PPMTF, SGLT, PrivateRoles
     from tracearena.synthesis.ppmtf import PartitionedTraces
 
     if parse(name)[0] == "PPMTF+":
         plain = name.replace("PPMTF+", "PPMTF", 1)
-        raise ParameterError(f"PPMTF+ draws virtual users from PPMTF: write '{plain}' and --virtual-users N")
+        raise ParameterError(f"PPMTF+ is PPMTF with virtual users: use '{plain}' with --virtual-users N")
     kind, parameters = catalogue.resolve(name, "synthesizer")
     own: dict[str, Any] = {
         "virtual_users": virtual_users,
@@ -121,32 +146,42 @@ def synthesize(
         "lean": lean,
         "cluster": cluster,
     }
-    if kind is not PPMTF:
+    private = {"shares": shares, "not_private_seed": not_private_seed}
+    if kind is PrivateRoles:
+        others = {key: value for key, value in own.items() if key not in ("virtual_users", "model")}
+        refuse_options(name, **others, homes=homes, only_seen=only_seen)
+    elif kind is not PPMTF:
         refuse_options(name, **own, homes=homes, only_seen=only_seen)
     elif virtual_users is None:
-        refuse_options("training users; add --virtual-users", homes=homes, only_seen=only_seen)
+        refuse_options("traces of training users; add --virtual-users", homes=homes, only_seen=only_seen)
     else:
         refuse_options("virtual users", deniable=deniable, log_likelihoods=log_likelihoods)
+    if kind is not PrivateRoles:
+        refuse_options(name, **private)
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
     wanted = _parse_k_and_eta(deniable)
     source = reading.open(file)
+    if kind is PrivateRoles:
+        check_private_inputs(reading, source, virtual_users, seed, not_private=not_private_seed)
     known = source.format
     to = guess_format_by_name(out, like=known if known in _OF_SYNTHETIC else "table")
     if log_likelihoods and to != "ppmtf":
-        raise ParameterError("--log-likelihoods have a column only in files of format ppmtf")
+        raise ParameterError(
+            "--log-likelihoods needs OUT in format ppmtf, the only one with a column for them"
+        )
     # An OUT that cannot be written is refused before the hours of training, not after them.
     if to == "partitions":
         require_new(out)
     else:
-        check_outputs(out, inputs=(file, *reading.files))
+        check_outputs(out, model if kind is PrivateRoles else None, inputs=(file, *reading.files))
     workers = join_cluster(context, cluster)
     training: Any
     if workers is not None and known == "partitions" and reading.places is not None:
-        refuse_options("traces in files that workers read", slots=slots)
-        # The workers read the files; without a file of places nobody would know them all.
+        refuse_options("a folder that workers read", slots=slots)
+        # The workers read the files, so only a file of places can list all places in advance.
         cuts = {"hours": reading.hours, "from_date": reading.from_date, "to_date": reading.to_date}
-        refuse_options("a folder that the workers read", **cuts)
-        reading.refuse_layout("a folder that the workers read")
+        refuse_options("a folder that workers read", **cuts)
+        reading.refuse_layout("a folder that workers read")
         with show_progress("reading"):
             places = read_places(reading.places)
             training = PartitionedTraces(file, places, workers, choices=reading.choices())
@@ -160,15 +195,21 @@ def synthesize(
         synthesizer = train_ppmtf(
             training, parameters, model, child_seed(root, 0), cluster=workers, lean=lean
         )
+    elif kind is PrivateRoles:
+        noise = None if seed is None else child_seed(root, 0)
+        synthesizer = fit_privately(create_private(name, shares), training, file, noise, model)
     else:
-        # A class from elsewhere is tried on a few users first.
+        # A user's own class is tried on a few users first.
         validation.try_synthesizer(untrained, training)
         with show_progress("training"):
             synthesizer = validation.run_fit(untrained, training, seed=child_seed(root, 0))
     days = traces_per_user or _DEFAULT_TRACES
+    synthetic: Traces
     with show_progress("drawing", cluster=workers):
-        if virtual_users is not None:
-            synthetic: Traces = synthesizer.sample_users(
+        if kind is PrivateRoles:
+            synthetic = synthesizer.sample_users(virtual_users, days, seed=child_seed(root, 1))
+        elif virtual_users is not None:
+            synthetic = synthesizer.sample_users(
                 virtual_users, days, homes=homes, only_seen=only_seen, seed=child_seed(root, 1)
             )
         elif workers is not None:
@@ -191,7 +232,7 @@ def synthesize(
             synthesizer.export_parameters(export)
     present = int((synthetic.offsets[1:] > synthetic.offsets[:-1]).sum())
     if present < synthetic.n_users:
-        note(f"{synthetic.n_users - present:,} users have no synthetic trace, and no row in {out}")
+        note(f"{synthetic.n_users - present:,} users have no synthetic trace and no row in {out}")
     result: dict[str, Any] = {
         "method": str(synthesizer),
         "file": str(out),
@@ -224,7 +265,7 @@ def _parse_k_and_eta(text: str | None) -> tuple[int, float] | None:
 def _keep_deniable(
     model: Any, synthetic: Traces, k: int, eta: float, seed: Any, cluster: Cluster | None
 ) -> tuple[Traces, dict[str, Any]]:
-    """Keep the traces that pass, and the users who have any."""
+    """Keep the traces that pass, and the users that have some."""
     import numpy as np
 
     from tracearena.synthesis.ppmtf import measure_deniability
@@ -238,9 +279,11 @@ def _keep_deniable(
 
 
 def _describe_model(model: Any) -> dict[str, Any]:
-    """Return what a model tells of its training or its tests."""
-    from tracearena.synthesis import PPMTF, SGLT
+    """Return figures about the training or the tests of a model."""
+    from tracearena.synthesis import PPMTF, SGLT, PrivateRoles
 
+    if isinstance(model, PrivateRoles):
+        return {"guarantee": model.guarantee}
     if isinstance(model, PPMTF) and model.error_:
         report = model.convergence().to_dict()
         return {f"training_{name}": report[name] for name in ("error", "drift", "settled")}
@@ -262,7 +305,7 @@ def train_ppmtf(
     cluster: Cluster | None = None,
     lean: bool = False,
 ) -> PPMTF:
-    """Train PPMTF, resume an interrupted training, or load a model that is trained."""
+    """Train PPMTF, resume an interrupted training, or load a trained model."""
     from tracearena.synthesis import PPMTF
     from tracearena.synthesis.ppmtf.training import SETTLED_BELOW
 
@@ -277,20 +320,20 @@ def train_ppmtf(
     report = model.convergence()
     if abs(report.drift) >= SETTLED_BELOW:
         note(
-            f"the error still changes by {report.drift:+.1%} from one quarter of the iterations to the next: "
-            "more iterations would settle it"
+            f"the training has not converged: its error changes by {report.drift:+.1%} from one quarter of "
+            "the iterations to the next; use more iterations"
         )
     return model
 
 
 @contextmanager
 def _explain_resume(path: Path | None) -> Iterator[None]:
-    """Let training that is stopped save its state, and say how to go on."""
+    """Let an interrupted training save its state, and print how to resume it."""
     if path is None:
         try:
             yield
         except KeyboardInterrupt:
-            note("nothing of the training is kept; with --model FILE it could have been gone on with")
+            note("the training was not saved; with --model FILE it can be resumed")
             raise
         return
     with delay_stop():
@@ -298,5 +341,5 @@ def _explain_resume(path: Path | None) -> Iterator[None]:
             yield
         except KeyboardInterrupt:
             if path.exists():
-                print_outcome(f"{path}: holds the training so far; the same command goes on from it")
+                print_outcome(f"{path}: has the training so far; run the same command again to resume it")
             raise

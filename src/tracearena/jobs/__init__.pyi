@@ -1,17 +1,21 @@
 from .chunking import read_gps_traces
-from .conversion import Conversion, convert
+from .conversion import Conversion, ConversionOutputs, convert
 from .description import describe
 from .feedback import Listener, listen
 from .obfuscation import obfuscate
+from .outputs import OutputOptions
 from .pairs import ReleasePair, open_release_pair
 from .pseudonyms import pseudonymise
 from .reading import ReadingOptions
-from .risk import Protected, audit, protect
+from .risk import AuditOptions, Protected, audit, protect
 from .scores import attack_points, score_utility
 
 __all__ = [
+    "AuditOptions",
     "Conversion",
+    "ConversionOutputs",
     "Listener",
+    "OutputOptions",
     "Protected",
     "ReadingOptions",
     "ReleasePair",

@@ -127,7 +127,7 @@ def pair_tables(
     by_id: bool = True,
     is_shared: bool = True,
 ) -> TablePair:
-    """Find out who is who in two tables, and cut both into chunks of the same users.
+    """Match the users of two tables, and cut both into chunks of the same users.
 
     Parameters
     ----------
@@ -383,10 +383,10 @@ def _check_same_release_users(ours: FirstPass, theirs: FirstPass, path: Path) ->
     )
     strange = both.filter(pl.col("wanted").is_null())["user"].sort()
     if len(strange):
-        problem = f"has a user {strange[0]!r} whom the original has not; --original names the traces"
+        problem = f"has a user {strange[0]!r} who is not in the original; name with --original the traces"
         raise FileError.whole(path, f"{problem} that it was made from", "other-users")
     differ = both.filter(pl.col("wanted") != pl.col("there").fill_null(0)).sort("user")
     if differ.height:
         user, wanted, there = differ.row(0)
-        problem = f"has {there or 0:,} events of user {user!r}, the original {wanted:,}; {BY_EVENT}"
+        problem = f"has {there or 0:,} events of user {user!r}, but the original has {wanted:,}; {BY_EVENT}"
         raise FileError.whole(path, problem, "other-events")

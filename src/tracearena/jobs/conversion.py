@@ -5,23 +5,43 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from tracearena.engine import Cluster, generator
+from tracearena.checks import accepts
+from tracearena.engine import generator
 from tracearena.errors import ParameterError
 from tracearena.files import is_stream
 from tracearena.files.atomic import replacing_all
 from tracearena.io import GPS_FORMATS, Input, Reading, Report, fit_to_format, read_places, write
 from tracearena.io.id_mapping import LOWEST, UserKey, write_keys_beside
 from tracearena.io.large import EventFirstPass, is_point_table
+from tracearena.io.options import select_options
 from tracearena.io.places import write_places
 from tracearena.io.writers import choose_points_format, guess_format_by_name
 from tracearena.jobs import chunking
-from tracearena.jobs.chunking import PARTS, USERS_PER_PART
-from tracearena.jobs.feedback import join_cluster, note, show_unsaved_progress
-from tracearena.jobs.outputs import File, as_path, check_outputs, choose_seed, refuse_options
+from tracearena.jobs.chunking import (
+    EVENTS,
+    PARTS,
+    POINTS,
+    USERS_PER_PART,
+    TableOutput,
+    Transformation,
+    can_be_processed_in_chunks,
+    is_processed_in_chunks,
+    transform_event_table,
+    transform_point_table,
+)
+from tracearena.jobs.feedback import note, show_unsaved_progress
+from tracearena.jobs.outputs import (
+    File,
+    OutputOptions,
+    as_path,
+    check_outputs,
+    choose_seed,
+    refuse_options,
+)
 from tracearena.jobs.pairs import prepare_for_sglt
 from tracearena.jobs.reading import EVENTS_ONLY, ReadingOptions
 from tracearena.jobs.transformation import keep_unchanged, write_events
@@ -41,22 +61,38 @@ class Conversion(NamedTuple):
     are_points: bool = False
 
 
+class ConversionOutputs(OutputOptions, total=False):
+    """Where a conversion writes in addition to its output, and how; all may be omitted.
+
+    Attributes
+    ----------
+    places_out
+        Where a file of the places goes.
+    reference
+        Where the first half goes, if the file is split by time.
+    test, test_share
+        Where testing users go, and how many of all users.
+    user_key
+        Table of users and their numbers, for formats that number them.
+    """
+
+    places_out: File | None
+    reference: File | None
+    test: File | None
+    test_share: float | None
+    user_key: File | None
+
+
+@accepts(ConversionOutputs)
 def convert(
     file: File | Input,
     out: File,
     *,
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
-    to: str | None = None,
-    places_out: File | None = None,
-    reference: File | None = None,
-    test: File | None = None,
-    test_share: float | None = None,
-    user_key: File | None = None,
     fill_gaps: bool = False,
     merge_places: int | None = None,
     seed: int | None = None,
-    cluster: Cluster | str | None = None,
-    resume: bool = False,
+    **options: Unpack[ConversionOutputs],
 ) -> Conversion:
     """Convert a file of traces, and set testing users or the first days aside if that is asked for.
 
@@ -65,61 +101,55 @@ def convert(
     file, out
         What is read, and where it goes.
     reading
-        How it is read: on which grid, at which instants, which days.
-    to
-        The format; by the name of `out` if omitted. ``partitions`` is a folder of parts.
-    places_out
-        Where a file of the places goes.
-    reference
-        Where the first half goes, if `reading` splits the file by time.
-    test, test_share
-        Where testing users go, and how many of all users.
-    user_key
-        Table of users and their numbers, for formats that number them.
+        How it is read: on which grid, at which instants, which days; where it is split by time.
     fill_gaps, merge_places
-        Put an event at every instant of a day that has one; join nearby places until so many are left.
+        Put an event at every instant of a day that has one; join nearby places until this many are left.
     seed
         Who is set aside for testing.
-    cluster, resume
-        A Dask cluster, or the address of one; go on with a folder of parts that was stopped.
+    **options
+        Keywords of `ConversionOutputs`: ``to``, ``places_out``, ``reference``, ``test``, ``test_share``,
+        ``user_key``, ``cluster``, ``resume``.
     """
     source, out = reading.open(file), Path(out)
-    places_out, reference, test, user_key = map(as_path, (places_out, reference, test, user_key))
-    asked = _ConversionOutput(out, to, places_out, reference, test, test_share, user_key, seed)
+    output = TableOutput(out, **select_options(options, OutputOptions))
+    asked = _ConversionOutput(
+        out,
+        output.to,
+        places_out=as_path(options.get("places_out")),
+        reference=as_path(options.get("reference")),
+        test=as_path(options.get("test")),
+        test_share=options.get("test_share"),
+        user_key=as_path(options.get("user_key")),
+        seed=seed,
+    )
+    to, places_out, test, user_key = asked.to, asked.places_out, asked.test, asked.user_key
     is_folder = to in ("partitions", "geolife", "gpx")
     inputs = (source.path, *reading.files)
-    check_outputs(out, test, reference, places_out, user_key, inputs=inputs, folders=is_folder)
+    check_outputs(out, test, asked.reference, places_out, user_key, inputs=inputs, folders=is_folder)
     asked.check(reading)
-    others = (places_out, reference, test, user_key, fill_gaps, merge_places)
+    others = (places_out, asked.reference, test, user_key, fill_gaps, merge_places)
     if (
         not any(others)
-        and can_convert_in_chunks(reading, source, out, to)
-        and chunking.is_processed_in_chunks(reading, source, out, to, cluster=cluster, resume=resume)
+        and can_convert_in_chunks(reading, source, output)
+        and is_processed_in_chunks(POINTS, reading, source, output)
     ):
-        with join_cluster(cluster) as workers:
-            written = _convert_point_chunks(reading, source, out, to, workers, resume)
-        return Conversion(written, are_points=True)
+        return Conversion(_convert_point_chunks(reading, source, output), are_points=True)
     in_chunks = (
-        not any(others[1:]) and to in (None, "table", PARTS) and chunking.is_event_table(reading, source)
+        not any(others[1:])
+        and to in (None, "table", PARTS)
+        and can_be_processed_in_chunks(EVENTS, reading, source)
     )
-    if in_chunks and to == PARTS and not (cluster or resume):
+    if in_chunks and output.in_parts and not (output.cluster or output.resume):
         # A small table, which the whole reader knows, is read whole on its way into parts too.
         in_chunks = chunking.is_large(source)
     elif in_chunks:
-        in_chunks = chunking.are_events_processed_in_chunks(
-            reading, source, out, to, cluster=cluster, resume=resume
-        )
+        in_chunks = is_processed_in_chunks(EVENTS, reading, source, output)
     if in_chunks:
-        with join_cluster(cluster) as workers:
-            result = _convert_event_chunks(
-                reading, source, out, to=to, places_out=places_out, cluster=workers, resume=resume
-            )
-        return Conversion(result)
+        return Conversion(_convert_event_chunks(reading, source, output, places_out))
     are_points = reading.grid is None and source.holds_points
-    if are_points and not any(others) and (to == PARTS or cluster or resume):
-        # Says what is wrong.
-        chunking.is_processed_in_chunks(reading, source, out, to, cluster=cluster, resume=resume)
-    refuse_options("what is converted as a whole", cluster=cluster, resume=resume)
+    if are_points and not any(others) and (output.in_parts or output.cluster or output.resume):
+        is_processed_in_chunks(POINTS, reading, source, output)  # says what is wrong
+    refuse_options("files that are converted at once", cluster=output.cluster, resume=output.resume)
     if are_points:
         choose_points_format(out, to)
     key = read_user_key(user_key, to)
@@ -152,27 +182,17 @@ class _ConversionOutput:
     def check(self, reading: ReadingOptions) -> None:
         """Refuse options that belong together and do not stand together."""
         if (self.test is None) != (self.test_share is None):
-            raise ParameterError("--test-share and --test belong together: how many users, and where they go")
+            raise ParameterError("--test-share and --test are only allowed together")
         if (self.reference is not None) != reading.is_split:
-            raise ParameterError(
-                "--reference and --split-at (or --reference-days) belong together: where the first half "
-                "goes, and where it ends"
-            )
+            raise ParameterError("--reference needs --split-at or --reference-days, and the other way round")
         if self.test is not None and self.reference is not None:
-            raise ParameterError("--test sets users aside and --reference days: convert in two steps")
+            raise ParameterError("--test and --reference exclude each other: convert in two steps")
         if self.test is None:
-            refuse_options("a conversion that sets no users aside (--test)", seed=self.seed)
+            refuse_options("a conversion without --test", seed=self.seed)
 
 
 def _convert_event_chunks(
-    reading: ReadingOptions,
-    file: Input,
-    out: Path,
-    *,
-    to: str | None,
-    places_out: Path | None,
-    cluster: Cluster | None,
-    resume: bool,
+    reading: ReadingOptions, file: Input, output: TableOutput, places_out: Path | None
 ) -> dict[str, Any]:
     """Write a table of events as another, and its places if that is asked for; return what was written."""
     known: list[EventFirstPass] = []
@@ -181,64 +201,45 @@ def _convert_event_chunks(
         if places_out is not None:
             write_places(known[0].places, places_out)
 
-    in_parts = to == PARTS
-    with ExitStack() if in_parts else replacing_all():
-        found, counts = chunking.transform_event_table(
-            reading,
-            file,
-            out,
-            lambda table, root: keep_unchanged,
-            write_events,
-            to=to,
-            cluster=cluster,
-            resume=resume,
-            depends_on=("convert",),
-            check=known.append,
-            sealed=sealed,
-            users=USERS_PER_PART if in_parts else 1,
-        )
+    job = Transformation(
+        build_change=lambda table, root: keep_unchanged,
+        depends_on=("convert",),
+        check=known.append,
+        sealed=sealed,
+        users=USERS_PER_PART if output.in_parts else 1,
+    )
+    with ExitStack() if output.in_parts else replacing_all():
+        found, counts = transform_event_table(reading, file, output, job, write_events)
     return found.report.to_dict() | {
-        "to": to or "table",
+        "to": output.to or "table",
         "users": len(found.users),
         "events": counts["events"],
         "places": len(found.places),
-        "written": [str(path) for path in (out, places_out) if path is not None],
+        "written": [str(path) for path in (output.path, places_out) if path is not None],
     }
 
 
-def can_convert_in_chunks(reading: ReadingOptions, file: Input, out: Path, to: str | None) -> bool:
+def can_convert_in_chunks(reading: ReadingOptions, file: Input, output: TableOutput) -> bool:
     """Whether a table of points can be converted to another a few users at a time."""
     return (
         not any(getattr(reading, name) for name in EVENTS_ONLY)
-        and to in (None, "points", PARTS)
-        and chunking.can_process_points_in_chunks(reading, file, out, to)
+        and output.to in (None, "points", PARTS)
+        and output.is_table
+        and can_be_processed_in_chunks(POINTS, reading, file)
         and (file.asked_format is not None or is_point_table(file))
     )
 
 
-def _convert_point_chunks(
-    reading: ReadingOptions,
-    file: Input,
-    out: Path,
-    to: str | None,
-    cluster: Cluster | None,
-    resume: bool,
-) -> dict[str, Any]:
+def _convert_point_chunks(reading: ReadingOptions, file: Input, output: TableOutput) -> dict[str, Any]:
     """Write a table of points as another."""
-    written = chunking.transform_point_table(
-        reading,
-        file,
-        out,
-        lambda table, root: keep_unchanged,
-        to=to,
-        cluster=cluster,
-        resume=resume,
+    job = Transformation(
+        build_change=lambda table, root: keep_unchanged,
         depends_on=("convert",),
         check=lambda found: chunking.refuse_useless_zone(reading, found.report),
     )
-    chunking.note_users_without_rows(written, out)
+    written = transform_point_table(reading, file, output, job)
     result = {"format": "gps", "users": written.users - written.silent, "points": written.points}
-    return result | {"to": to or "points", "written": [str(out)]}
+    return result | {"to": output.to or "points", "written": [str(output.path)]}
 
 
 def _convert_events(
@@ -293,11 +294,12 @@ def _convert_events(
     remarks = []
     if keys:
         remarks.append(
-            f"users whose ids are no numbers from 1 got one; who is who is in {', '.join(map(str, keys))}: "
-            "keep it secret. Ids that are numbers stay as they are: tracearena pseudonymise replaces them"
+            "users whose ids are not numbers got a number; the true ids are in "
+            f"{', '.join(map(str, keys))}: keep it secret. Ids that are numbers are unchanged; "
+            "replace them with `tracearena pseudonymise`"
         )
     if to == "pwscup" and traces.clock.first_day is not None:
-        remarks.append(f"the files number days and hold no dates: day 1 is {traces.clock.first_day}")
+        remarks.append(f"the files have numbered days instead of dates: day 1 is {traces.clock.first_day}")
     return Conversion(result, report, tuple(remarks))
 
 
@@ -357,8 +359,8 @@ def read_user_key(file: Path | None, to: str | None) -> UserKey:
         return UserKey()
     if to not in LOWEST:
         raise ParameterError(
-            f"--user-key has no meaning for {to or 'this output'}, which keeps all ids; "
-            f"only {', '.join(LOWEST)} number users"
+            f"--user-key does not apply to {to or 'this output'}, which keeps all ids; only "
+            f"{', '.join(LOWEST)} number users"
         )
     return UserKey.read(file, lowest=LOWEST[to]) if file.exists() else UserKey()
 
@@ -378,13 +380,13 @@ def choose_regions_file(out: Path, to: str | None, places_out: Path | None, trac
     if same:
         return None
     raise ParameterError(
-        f"{beside}: has other regions than this grid; name a file for these with --places-out, or write to "
-        "another folder"
+        f"{beside}: has other regions than this grid; give a file for the new regions with "
+        "--places-out, or write to another folder"
     )
 
 
 def note_grid(traces: Traces) -> None:
-    """Say where a grid lies whose bounds nobody named, and how large a cell in its middle is."""
+    """Print where a grid lies whose bounds nobody named, and how large a cell in its middle is."""
     grid = traces.places.grid
     if grid is not None:
         corners = f"{grid.south:.4f},{grid.west:.4f},{grid.north:.4f},{grid.east:.4f}"
@@ -392,6 +394,6 @@ def note_grid(traces: Traces) -> None:
         height, width = (grid.north - grid.south) / grid.rows, (grid.east - grid.west) / grid.columns
         high, wide = float(north_m) * height / 1000, float(east_m) * width / 1000
         note(
-            f"the grid covers {corners} (south,west,north,east), each cell {high:.2g} km x {wide:.2g} km; "
-            "--bounds names another box"
+            f"the grid covers {corners} (south,west,north,east) in cells of {high:.2g} km x "
+            f"{wide:.2g} km; choose another box with --bounds"
         )

@@ -23,7 +23,13 @@ from tracearena.io.discretisation import count_oddities
 from tracearena.io.large import is_point_table
 from tracearena.io.large.first_pass import EventFirstPass, FirstPass
 from tracearena.io.large.user_chunks import UserChunkTable
-from tracearena.jobs import chunking
+from tracearena.jobs.chunking import (
+    EVENTS,
+    POINTS,
+    TableKind,
+    can_be_processed_in_chunks,
+    is_processed_in_chunks,
+)
 from tracearena.jobs.feedback import join_cluster, note, show_progress, show_unsaved_progress
 from tracearena.jobs.outputs import File, as_path, check_outputs, refuse_options
 from tracearena.jobs.reading import EVENTS_ONLY, ReadingOptions, note_problems
@@ -35,6 +41,7 @@ from tracearena.pages.describe import (
     build_description_page,
     build_release_page,
     compute_quartiles,
+    describe_point_span,
     exact_seconds,
     format_instant,
     summarise,
@@ -85,7 +92,7 @@ def describe(
         summary = _describe_in_chunks(reading, source, cluster)
         if summary is not None:
             return summary
-    refuse_options("what is read whole", cluster=cluster)
+    refuse_options("files that are read at once", cluster=cluster)
     if original is not None or (source.asked_format is None and source.is_release):
         return _describe_release(reading, source, original, html)
     with show_unsaved_progress(f"reading {source.path.name}"):
@@ -102,17 +109,17 @@ def _describe_in_chunks(
     reading: ReadingOptions, source: Input, cluster: Cluster | str | None
 ) -> Summary | None:
     """Describe a large table a few users at a time; None if it is read whole."""
-    if chunking.is_event_table(reading, source):
-        if not chunking.are_events_processed_in_chunks(reading, source, cluster=cluster):
+    if can_be_processed_in_chunks(EVENTS, reading, source):
+        if not is_processed_in_chunks(EVENTS, reading, source, cluster=cluster):
             return None
-        return _describe_table(reading, source, cluster, chunking.open_event_table, describe_events)
+        return _describe_table(EVENTS, reading, source, cluster, describe_events)
     if any(getattr(reading, name) for name in EVENTS_ONLY):
         return None
-    if not chunking.is_processed_in_chunks(reading, source, cluster=cluster):
+    if not is_processed_in_chunks(POINTS, reading, source, cluster=cluster):
         return None
     if source.asked_format is None and not is_point_table(source):
         return None
-    return _describe_table(reading, source, cluster, chunking.open_point_table, describe_points)
+    return _describe_table(POINTS, reading, source, cluster, describe_points)
 
 
 def _describe_release(
@@ -142,17 +149,17 @@ def _describe_release(
 
 
 def _describe_table(
+    kind: TableKind[Any],
     reading: ReadingOptions,
     source: Input,
     cluster: Cluster | str | None,
-    open_table: Callable[..., tuple[UserChunkTable[Any], Any]],
     count: Callable[[UserChunkTable[Any], Any], Summary],
 ) -> Summary:
     """Open a table of points or events, and count it a few users at a time."""
     with join_cluster(cluster) as workers, scratch_folder() as scratch:
         with show_progress(f"reading {source.path.name}", workers):
             found_by = source if workers is None else source.resolve()
-            table, found = open_table(reading, found_by, scratch, is_shared=False)
+            table, found = kind.open(reading, found_by, scratch, is_shared=False)
         found.report.path = str(source)
         with show_progress("counting", None if table.is_in_scratch else workers):
             return count(table, found)
@@ -286,14 +293,11 @@ def describe_points(
         local = BARE_AS_UTC
     else:
         local = build_guessed_local_time(find_zone_of_cells(totals.cells))
-    first, last = (np.datetime64(at, "ms").astype("datetime64[s]") for at in (totals.first, totals.last))
     within = totals.of_trajectories
     return Summary(
         users=found.n_users,
         events=found.n_points,
-        first=f"{first}Z",
-        last=f"{last}Z",
-        days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
+        **describe_point_span(totals.first, totals.last),
         events_per_user=compute_quartiles(found.points_of_users),
         gap_h=_summarise_gaps(totals.of_users, totals.longest_gap, 3_600_000),
         trajectories=totals.trajectories,

@@ -27,7 +27,7 @@ class Listener:
         return nullcontext()
 
     def tell_outcome(self, sentence: str) -> None:
-        """Say what of the outputs is there after an interruption."""
+        """Print what of the outputs is there after an interruption."""
         self.note(sentence)
 
     def delay_stop(self) -> AbstractContextManager[None]:
@@ -54,7 +54,7 @@ def note(message: str) -> None:
 
 
 def tell_outcome(sentence: str) -> None:
-    """Say what of the outputs is there after an interruption."""
+    """Print what of the outputs is there after an interruption."""
     _listener.get().tell_outcome(sentence)
 
 
@@ -74,12 +74,12 @@ def show_progress(what: str, cluster: Cluster | None = None) -> Iterator[None]:
 
 @contextmanager
 def show_unsaved_progress(what: str, cluster: Cluster | None = None) -> Iterator[None]:
-    """Do the same for work that saves nothing on its way: after Ctrl-C, say how to go on."""
+    """Do the same for work that saves nothing on its way: after Ctrl-C, say how to continue."""
     try:
         with show_progress(what, cluster):
             yield
     except KeyboardInterrupt:
-        tell_outcome(f"stopped at {what}: nothing is written, and the same command begins anew")
+        tell_outcome(f"stopped at {what}: nothing was written; run the same command to start again")
         raise
 
 

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from tracearena.algorithms import GpsObfuscator, Obfuscator, catalogue, validation
-from tracearena.engine import Cluster, seed_sequence
+from tracearena.checks import accepts
+from tracearena.engine import seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.io import Input
 from tracearena.io.writers import choose_points_format
 from tracearena.jobs import chunking
-from tracearena.jobs.chunking import PARTS
-from tracearena.jobs.feedback import join_cluster, note, show_unsaved_progress
+from tracearena.jobs.chunking import (
+    EVENTS,
+    POINTS,
+    TableOutput,
+    Transformation,
+    is_processed_in_chunks,
+    transform_event_table,
+    transform_point_table,
+)
+from tracearena.jobs.feedback import note, show_unsaved_progress
 from tracearena.jobs.outputs import (
     File,
+    OutputOptions,
     check_outputs,
     choose_output_form,
     choose_release_seed,
@@ -35,18 +45,17 @@ from tracearena.obfuscation.gps import DIGITS, round_coordinates
 _FATES = ("kept", "moved", "withheld", "generalised", "deleted")
 
 
+@accepts(OutputOptions)
 def obfuscate(
     defence: str,
     original: File | Input,
     out: File,
     *,
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
-    to: str | None = None,
     seed: int | None = None,
     legacy_2019: bool = False,
     digits: int | None = None,
-    cluster: Cluster | str | None = None,
-    resume: bool = False,
+    **options: Unpack[OutputOptions],
 ) -> dict[str, Any]:
     """Obfuscate a file of traces with a defence; return what became of its events or points.
 
@@ -58,67 +67,51 @@ def obfuscate(
         What is read, and where the obfuscated traces go.
     reading
         How the original is read.
-    to
-        ``table``, ``pwscup`` or ``partitions`` (a folder of parts); as what is read if omitted.
     seed
         For experiments only: who guesses it can undo the release. Secret if omitted.
     legacy_2019
         Reproduce the draws of the organisers' programs of 2019.
     digits
         Of GPS points, decimals of the degrees that are released.
-    cluster
-        A Dask cluster, or the address of one.
-    resume
-        Go on with a folder of parts that was stopped.
+    **options
+        Keywords of `OutputOptions`: ``to`` (``table``, ``pwscup`` or ``partitions``), ``cluster`` and
+        ``resume``.
     """
     source, out = reading.open(original), Path(out)
+    output = TableOutput(out, **options)
     # What a defence serves decides whether it works on GPS points, or else what the file holds.
     if catalogue.is_kind(defence, "gps-obfuscator") and (
         not catalogue.is_kind(defence, "obfuscator")
         or (source.path.exists() and reading.grid is None and source.holds_points)
     ):
         refuse_options(defence, legacy_2019=legacy_2019)
-        points = _obfuscate_points(
-            defence,
-            source,
-            out,
-            reading,
-            to=to,
-            seed=seed,
-            digits=digits,
-            cluster=cluster,
-            resume=resume,
-        )
-        note(f"{out}: user ids are as in {source}; tracearena pseudonymise replaces them")
+        points = _obfuscate_points(defence, source, output, reading, seed, digits)
+        note(f"{out}: has the user ids of {source}; replace them with `tracearena pseudonymise`")
         return points
     if digits is not None:
-        raise ParameterError(f"--digits rounds coordinates of GPS traces; {defence} releases places")
-    check_outputs(out, inputs=(source.path, *reading.files), folders=to == PARTS)
+        raise ParameterError(f"--digits rounds coordinates of GPS traces, but {defence} releases places")
+    check_outputs(out, inputs=(source.path, *reading.files), folders=output.in_parts)
     obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
     refuse_options(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
     needs_all_users = not obfuscator.by_user or legacy_2019
-    if needs_all_users and (to == PARTS or cluster is not None or resume):
-        drawn = " with the draws of 2019, which come one after the other," if obfuscator.by_user else ""
+    if needs_all_users and (output.in_parts or output.cluster is not None or output.resume):
+        drawn = " with the random numbers of 2019, which depend on each other," if obfuscator.by_user else ""
         raise ParameterError(
             f"{defence}{drawn} needs all users at once: --to partitions, --cluster and --resume do not apply"
         )
-    if not needs_all_users and chunking.are_events_processed_in_chunks(
-        reading, source, out, to, cluster=cluster, resume=resume
-    ):
-        counts = _obfuscate_event_chunks(
-            obfuscator, source, out, reading, to=to, seed=seed, cluster=cluster, resume=resume
-        )
+    if not needs_all_users and is_processed_in_chunks(EVENTS, reading, source, output):
+        counts = _obfuscate_event_chunks(obfuscator, source, output, reading, seed)
         is_contest_file = False
     else:
-        counts, is_contest_file = _obfuscate_whole(obfuscator, source, out, reading, to, seed, legacy_2019)
+        counts, is_contest_file = _obfuscate_whole(obfuscator, source, output, reading, seed, legacy_2019)
     if is_contest_file:
-        note(f"{out}: users are in the order of {source}; tracearena pseudonymise shuffles them")
+        note(f"{out}: has the users in the order of {source}; shuffle them with `tracearena pseudonymise`")
     else:
-        note(f"{out}: user ids are as in {source}; tracearena pseudonymise replaces them")
+        note(f"{out}: has the user ids of {source}; replace them with `tracearena pseudonymise`")
     if counts.get("kept") == counts["cells"] and obfuscator.name != "No":
         note(
-            f"warning: {defence} changed nothing: {out} shows every event where it was; places may lie too "
-            "far apart for it"
+            f"warning: {defence} changed nothing: {out} has every event at its original place; the "
+            "places may be too far apart"
         )
     return {"defence": str(obfuscator), "file": str(out)} | counts
 
@@ -126,25 +119,27 @@ def obfuscate(
 def _obfuscate_whole(
     obfuscator: Obfuscator,
     source: Input,
-    out: Path,
+    output: TableOutput,
     reading: ReadingOptions,
-    to: str | None,
     seed: int | None,
     legacy_2019: bool,
 ) -> tuple[dict[str, int], bool]:
     """Obfuscate events that are read whole; return counts, and whether a file of the contest was written."""
+    out = output.path
     with show_unsaved_progress(f"reading {source.path.name}"):
         traces, report = reading.read_events(source)
     note_unread_columns(source, report.format)
-    form = choose_output_form(out, to, contest=report.format == "pwscup" and obfuscator.keeps_times)
+    form = choose_output_form(out, output.to, contest=report.format == "pwscup" and obfuscator.keeps_times)
     if form == "pwscup" and not obfuscator.keeps_times:
         raise ParameterError(
-            f"{obfuscator} changes times, and the contest's files of obfuscated traces hold none: --to table"
+            f"{obfuscator} changes times, but the contest's files of obfuscated "
+            "traces have no times: use --to table"
         )
     if legacy_2019:
         note(
-            "warning: --legacy-2019 draws what the programs of 2019 drew, from seed 1 unless --seed "
-            "names another: whoever guesses it can undo this release; leave it out for what you publish"
+            "warning: --legacy-2019 uses the random numbers of the programs of 2019, from seed 1 "
+            "unless --seed is given: anyone who guesses the seed can undo this release; leave out "
+            "this option for a release that you publish"
         )
     used = seed if legacy_2019 else choose_release_seed(seed)
     with show_unsaved_progress("users"):
@@ -155,31 +150,17 @@ def _obfuscate_whole(
 
 
 def _obfuscate_event_chunks(
-    obfuscator: Obfuscator,
-    source: Input,
-    out: Path,
-    reading: ReadingOptions,
-    *,
-    to: str | None,
-    seed: int | None,
-    cluster: Cluster | str | None,
-    resume: bool,
+    obfuscator: Obfuscator, source: Input, output: TableOutput, reading: ReadingOptions, seed: int | None
 ) -> dict[str, int]:
     """Obfuscate a table of events a few users at a time; return what became of them."""
-    with join_cluster(cluster) as workers:
-        note_unread_columns(source, "table")
-        found, counts = chunking.transform_event_table(
-            reading,
-            source,
-            out,
-            lambda table, root: build_event_obfuscation(table, obfuscator, root),
-            partial(write_released, keeps_times=obfuscator.keeps_times),
-            to=to,
-            cluster=workers,
-            resume=resume,
-            depends_on=(*describe_algorithm(obfuscator), seed),
-            root=seed_sequence(choose_release_seed(seed)),
-        )
+    note_unread_columns(source, "table")
+    job = Transformation(
+        build_change=lambda table, root: build_event_obfuscation(table, obfuscator, root),
+        depends_on=(*describe_algorithm(obfuscator), seed),
+        root=seed_sequence(choose_release_seed(seed)),
+    )
+    write = partial(write_released, keeps_times=obfuscator.keeps_times)
+    found, counts = transform_event_table(reading, source, output, job, write)
     fates = {name: counts[name] for name in _FATES if name in counts}
     return {"users": len(found.users), "cells": counts["events"], **fates}
 
@@ -187,16 +168,13 @@ def _obfuscate_event_chunks(
 def _obfuscate_points(
     defence: str,
     source: Input,
-    out: Path,
+    output: TableOutput,
     reading: ReadingOptions,
-    *,
-    to: str | None,
     seed: int | None,
     digits: int | None,
-    cluster: Cluster | str | None,
-    resume: bool,
 ) -> dict[str, Any]:
     """Obfuscate GPS points, whole or in chunks; return what became of them."""
+    out, to = output.path, output.to
     check_outputs(out, inputs=(source.path,), folders=True)
     options: dict[str, Any] = {} if digits is None else {"digits": digits}
     if reading.timezone is not None:
@@ -204,32 +182,22 @@ def _obfuscate_points(
     obfuscator: GpsObfuscator = catalogue.create(defence, "gps-obfuscator", **options)
     kept = getattr(obfuscator, "digits", DIGITS if digits is None else digits)
     if digits not in (None, kept):
-        raise ParameterError(f"--digits {digits}: {defence} says {kept}; leave one of them out")
+        raise ParameterError(f"--digits {digits}: {defence} keeps {kept} digits; leave out one of them")
     chunking.refuse_places(reading, defence)
     form = "points" if to == "table" else to
-    if to != PARTS:
+    if not output.in_parts:
         choose_points_format(out, form)
-    if obfuscator.by_user and chunking.is_processed_in_chunks(
-        reading, source, out, to, cluster=cluster, resume=resume
-    ):
-        with join_cluster(cluster) as workers:
-            root = seed_sequence(choose_release_seed(seed))
-            note_unread_columns(source, "points")
-            written = chunking.transform_point_table(
-                reading,
-                source,
-                out,
-                lambda table, root: build_point_obfuscation(table, obfuscator, root, kept),
-                to=to,
-                cluster=workers,
-                resume=resume,
-                depends_on=(*describe_algorithm(obfuscator), kept, seed),
-                root=root,
-            )
-        chunking.note_users_without_rows(written, out)
+    if obfuscator.by_user and is_processed_in_chunks(POINTS, reading, source, output):
+        job = Transformation(
+            build_change=lambda table, root: build_point_obfuscation(table, obfuscator, root, kept),
+            depends_on=(*describe_algorithm(obfuscator), kept, seed),
+            root=seed_sequence(choose_release_seed(seed)),
+        )
+        note_unread_columns(source, "points")
+        written = transform_point_table(reading, source, output, job)
         counts = {"users": written.users, "points": written.points, "points_withheld": written.withheld}
     else:
-        if to == PARTS or cluster is not None or resume:
+        if output.in_parts or output.cluster is not None or output.resume:
             raise ParameterError(
                 f"{defence} needs all users at once: --to partitions, --cluster and --resume do not apply"
             )

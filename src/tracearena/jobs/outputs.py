@@ -5,16 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypedDict, overload
 
 from tracearena.errors import ParameterError
 from tracearena.jobs.feedback import note
 
 if TYPE_CHECKING:
+    from tracearena.engine import Cluster
     from tracearena.traces import IdTable, ObfuscatedTraces, Traces
 
 
 File = str | PathLike[str]
+
+
+class OutputOptions(TypedDict, total=False):
+    """How a job writes its output; all may be omitted.
+
+    Attributes
+    ----------
+    to
+        The format; by the name of the output, or as what is read, if omitted. ``partitions`` is a folder
+        of parts.
+    cluster
+        A Dask cluster, or the address of one.
+    resume
+        Resume a folder of parts that was interrupted.
+    """
+
+    to: str | None
+    cluster: Cluster | str | None
+    resume: bool
 
 
 @overload
@@ -45,14 +65,14 @@ def check_outputs(*paths: Path | None, inputs: Sequence[File | None] = (), folde
         elif path.is_dir():
             raise ParameterError(f"{path}: is a folder; name a file in it")
         if not path.parent.is_dir():
-            raise ParameterError(f"{path}: there is no folder {path.parent}")
+            raise ParameterError(f"{path}: the folder {path.parent} does not exist")
         if any(path.resolve() == other.resolve() for other in given[:at]):
-            raise ParameterError(f"{path}: two outputs cannot go to one file")
+            raise ParameterError(f"{path}: two outputs cannot be written to the same file")
         if path.resolve() in read and path.is_file():
-            raise ParameterError(f"{path}: is read here; write to another file")
+            raise ParameterError(f"{path}: is an input; write to another file")
         below = read & {*path.resolve().parents}
         if any(folder.is_dir() for folder in below):
-            raise ParameterError(f"{path}: lies in a folder that is read here; write beside it")
+            raise ParameterError(f"{path}: is inside a folder that is an input; write outside of it")
 
 
 def refuse_options(what: str, **options: object) -> None:
@@ -81,8 +101,8 @@ def choose_release_seed(seed: int | None) -> int | None:
     """Return the seed of what may be published, or None for a secret root; say what a seed gives away."""
     if seed is not None:
         note(
-            "warning: whoever guesses --seed can draw the same random numbers and undo this release; "
-            "leave --seed out for what you publish"
+            "warning: anyone who guesses --seed can draw the same random numbers and undo this "
+            "release; leave out --seed for a release that you publish"
         )
     return seed
 
@@ -102,10 +122,13 @@ def choose_output_form(out: Path, to: str | None, *, contest: bool) -> str:
     form = to or (guess_format_by_name(out, like="pwscup") if contest else "table")
     if form != "pwscup" and not str(out).endswith(TABLE_NAMES):
         raise ParameterError(
-            f"{out}: a table's name ends in {', '.join(TABLE_NAMES)}; --to names another form"
+            f"{out}: the name of a table must end in {', '.join(TABLE_NAMES)}; "
+            "choose another format with --to"
         )
     if form == "pwscup" and out.suffix == ".parquet":
-        raise ParameterError(f"{out}: the contest's files are CSV; leave --to pwscup out, or name a .csv")
+        raise ParameterError(
+            f"{out}: files of format pwscup are CSV; leave out --to pwscup, or choose a name in .csv"
+        )
     return form
 
 
@@ -126,7 +149,7 @@ def write_anonymized(released: ObfuscatedTraces, out: Path, form: str) -> None:
 
 
 def write_inferred_table(table: IdTable, out: Path, form: str) -> None:
-    """Write a guess at who is who."""
+    """Write an inferred table of identities."""
     from tracearena.io import pwscup
     from tracearena.io.places import write_id_pairs
 
@@ -134,7 +157,7 @@ def write_inferred_table(table: IdTable, out: Path, form: str) -> None:
 
 
 def write_inferred_traces(traces: Traces, out: Path, form: str) -> None:
-    """Write a guess at who was where."""
+    """Write inferred traces."""
     from tracearena.io import pwscup
     from tracearena.io.formats import checkins
 

@@ -21,6 +21,12 @@ from tracearena.io.large import EventFirstPass, UserChunkTable
 from tracearena.io.large.first_pass import FirstPass
 from tracearena.io.places import read_pseudonyms
 from tracearena.jobs import chunking
+from tracearena.jobs.chunking import (
+    EVENTS,
+    POINTS,
+    can_be_processed_in_chunks,
+    is_processed_in_chunks,
+)
 from tracearena.jobs.comparison import TablePair, pair_tables
 from tracearena.jobs.description import TableCounter, align_counted_tables
 from tracearena.jobs.feedback import join_cluster, note, show_progress, show_unsaved_progress
@@ -42,15 +48,15 @@ def read_halves(reading: ReadingOptions, reference: Path | None, original: Path)
     if reference is None:
         if not reading.is_split:
             raise ParameterError(
-                "name reference traces with --reference, or cut the original's file with --split-at or "
-                "--reference-days"
+                "name reference traces with --reference, or split the original with "
+                "--split-at or --reference-days"
             )
         whole = reading.read(original)
         note_problems(whole)
         first, second = reading.halves(whole)
         return first.as_events().traces, second.as_events().traces
     refuse_options(
-        "two files, which are not cut", split_at=reading.split_at, reference_days=reading.reference_days
+        "two files, which are not split", split_at=reading.split_at, reference_days=reading.reference_days
     )
     truth = reading.read_events(original)
     known = reading.read_alike(reference, truth)
@@ -71,8 +77,8 @@ def compare_users(reference: Path, users: int, anonymized: Path, pseudonyms: int
         return
     said = f"{reference} has {users:,} users but {anonymized} {pseudonyms:,} pseudonyms"
     if strictly:
-        raise DataError(f"{said}: they are not of one team")
-    note(f"{said}: nobody who is missing in the one can be found in the other")
+        raise DataError(f"{said}: they are not files of the same team")
+    note(f"{said}: users that are missing in one file cannot be found in the other")
 
 
 def use_common_places(files: list[tuple[Path, Reading[Traces]]]) -> list[Traces]:
@@ -94,14 +100,14 @@ def prefix_file_names(*paths: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class ReleasePair:
-    """What is compared: an original, a release, and who is who."""
+    """Files to compare: an original, a release, and the table of true identities."""
 
     original: Path
     released: Path
     id_table: Path | None
 
     def read_user_mapping(self) -> dict[str, str] | None:
-        """Read the table of who is who, if there is one."""
+        """Read the table of true identities, if there is one."""
         if self.id_table is None:
             return None
         return read_pseudonyms(self.id_table)
@@ -130,9 +136,9 @@ def open_release_pair(
     """
     who = files.read_user_mapping()
     pair = reading.open(files.original), reading.open_second(files.released)
-    asked = [chunking.is_processed_in_chunks(reading, one, cluster=cluster) for one in pair]
+    asked = [is_processed_in_chunks(POINTS, reading, one, cluster=cluster) for one in pair]
     # Both go in chunks if one of them is large and both can.
-    if any(asked) and all(chunking.can_process_points_in_chunks(reading, one, None, None) for one in pair):
+    if any(asked) and all(can_be_processed_in_chunks(POINTS, reading, one) for one in pair):
         with join_cluster(cluster) as workers, scratch_folder() as folder:
             walk = _pair_release_tables(reading, pair, who, folder, workers, by_id)
             with show_unsaved_progress(what, workers):
@@ -159,8 +165,8 @@ def _pair_release_tables(
         walk = pair_tables(before, after, scratch, id_table=who, by_id=by_id, is_shared=is_shared)
     if not walk.can_travel:
         note(
-            f"points are sorted in {scratch.parent}, which the workers do not reach: the work is done here; "
-            "a TMPDIR that all reach lets them do it"
+            f"the workers cannot read {scratch.parent}, where points are sorted, so the work is done "
+            "on this machine; set TMPDIR to a folder that they can read"
         )
     return walk
 
@@ -184,9 +190,9 @@ def are_tables_counted_in_chunks(
 
     With a cluster, a table that cannot be is refused.
     """
-    if cluster is None and not all(chunking.is_event_table(reading, one) for one in sources):
+    if cluster is None and not all(can_be_processed_in_chunks(EVENTS, reading, one) for one in sources):
         return False
-    through = [chunking.are_events_processed_in_chunks(reading, one, cluster=cluster) for one in sources]
+    through = [is_processed_in_chunks(EVENTS, reading, one, cluster=cluster) for one in sources]
     return any(through)
 
 
@@ -225,10 +231,10 @@ def prepare_for_sglt(
     traces, report = reading
     if fill_gaps:
         filled = sglt.fill_gaps(traces)
-        note(f"{filled.n_events - traces.n_events:,} events were put into gaps")
+        note(f"{filled.n_events - traces.n_events:,} events were added in gaps")
         traces = filled
     if merge_places is not None:
         merged = sglt.merge_places(traces, merge_places).traces
-        note(f"{len(traces.places):,} places were merged to {len(merged.places):,}")
+        note(f"{len(traces.places):,} places were merged into {len(merged.places):,}")
         traces = merged
     return Reading(traces, report)

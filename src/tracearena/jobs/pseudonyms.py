@@ -1,4 +1,4 @@
-"""Put a file of traces under pseudonyms, and keep the secret table of who is who.
+"""Put a file of traces under pseudonyms, and keep the secret table of true identities.
 
 The digest of table and salt is a commitment: published before the attacks, it can be checked after them.
 """
@@ -9,14 +9,15 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import NDArray
 
 from tracearena import arena
 from tracearena.arena.pseudonyms import shuffle_ids
+from tracearena.checks import accepts
 from tracearena.contest import Commitment, Rules, commit, id_table_text
-from tracearena.engine import Cluster, seed_sequence
+from tracearena.engine import seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.files.atomic import replacing_all
 from tracearena.files.io import is_stream, read_bytes, replacing
@@ -28,11 +29,23 @@ from tracearena.io.large.first_pass import FirstPass
 from tracearena.io.places import read_places
 from tracearena.io.writers import guess_format_by_name
 from tracearena.jobs import chunking
-from tracearena.jobs.chunking import PARTS
+from tracearena.jobs.chunking import (
+    EVENTS,
+    PARTS,
+    POINTS,
+    TableKind,
+    TableOutput,
+    Transformation,
+    is_processed_in_chunks,
+    transform_event_table,
+    transform_point_table,
+    transform_table,
+)
 from tracearena.jobs.comparison import open_release_chunks
-from tracearena.jobs.feedback import join_cluster, note
+from tracearena.jobs.feedback import note
 from tracearena.jobs.outputs import (
     File,
+    OutputOptions,
     as_path,
     check_outputs,
     choose_output_form,
@@ -59,6 +72,7 @@ _ALLOWED = {
 }
 
 
+@accepts(OutputOptions)
 def pseudonymise(
     file: File | Input,
     out: File,
@@ -67,31 +81,29 @@ def pseudonymise(
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
     original: File | None = None,
     again: bool = False,
-    to: str | None = None,
     seed: int | None = None,
-    cluster: Cluster | str | None = None,
-    resume: bool = False,
+    **options: Unpack[OutputOptions],
 ) -> dict[str, Any]:
-    """Give every trace a pseudonym at random, and write the release and the secret table of who is who.
+    """Give every trace a pseudonym at random, and write the release and the secret table of true identities.
 
     Parameters
     ----------
     file, out, id_table
-        What is read, where the release goes, and where the table goes; its salt goes beside the table.
+        What is read, where the release goes, and where the table goes; its salt goes next to the table.
     reading
         How the file is read, or the original if one is named.
     original
         Of obfuscated traces, what they were made from; they are scored against it.
     again
         Draw again over a table that is there, whose commitment is void then.
-    to
-        ``partitions`` for a folder of parts; by the name of `out` if omitted.
     seed
         For experiments only: who guesses it can undo the release. Secret if omitted.
-    cluster, resume
-        A Dask cluster, or the address of one; go on with a folder of parts that was stopped.
+    **options
+        Keywords of `OutputOptions`: ``to`` (``partitions``, or by the name of `out`), ``cluster`` and
+        ``resume``.
     """
     out, id_table, original = Path(out), Path(id_table), as_path(original)
+    output = TableOutput(out, **options)
     source = file if isinstance(file, Input) else Input(file)
     # With an original, --from and the layout are its own.
     format = reading.format or source.asked_format
@@ -100,20 +112,25 @@ def pseudonymise(
     else:
         source = reading.open(source)
         kind = _GPS if source.holds_points else _EVENTS
-    options = {"original": original} | {
+    given = {"original": original} | {
         name: getattr(reading, name) for name in ("places", "times", "timezone", *LIMITS)
     }
-    for name, value in options.items():
+    for name, value in given.items():
         if value is not None and name not in _ALLOWED[kind]:
-            raise ParameterError(f"{source}: --{name.replace('_', '-')} has no meaning for {kind}")
-    if to not in (None, PARTS):
-        raise ParameterError.of("--to", to, f"{PARTS}; other forms are told by the name of OUT")
+            raise ParameterError(f"{source}: --{name.replace('_', '-')} does not apply to {kind}")
+    if output.to not in (None, PARTS):
+        raise ParameterError.of("--to", output.to, f"{PARTS}; other formats follow from the name of OUT")
     if original is not None:
-        refuse_options("what is scored beside --original", to=to, cluster=cluster, resume=resume)
-    asked = PseudonymOutput(out, id_table, again, seed, to, cluster, resume)
+        refuse_options(
+            "a release compared with --original",
+            to=output.to,
+            cluster=output.cluster,
+            resume=output.resume,
+        )
+    asked = PseudonymOutput(output, id_table, again, seed)
     _check_outputs(asked, kind, (source.path, original, *reading.files))
     there = find_secrets(id_table)
-    if not (again or resume):  # a run that goes on knows its own ID table
+    if not (again or output.resume):  # a run that continues knows its own ID table
         check_no_secrets(id_table)
     if kind == _OBFUSCATED:
         result = _pseudonymise_obfuscated(reading, source, asked, original)
@@ -123,8 +140,8 @@ def pseudonymise(
         result = _pseudonymise_events(reading, source, asked)
     if again and there:
         note(
-            f"warning: {' and '.join(map(str, there))} replaced: the commitment that was published for it "
-            "is void, and from the release before there is no way back; publish the new commitment"
+            f"warning: {' and '.join(map(str, there))} replaced: its published commitment is no "
+            "longer valid, and earlier releases can no longer be reversed; publish the new commitment"
         )
     return result
 
@@ -141,9 +158,7 @@ def _pseudonymise_obfuscated(
     if original is None:
         reading.refuse_layout("released traces without --original")
         reading.refuse_limits()
-        if chunking.is_release_processed_in_chunks(
-            reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume
-        ):
+        if is_processed_in_chunks(RELEASES, reading, file, asked.output):
             return pseudonymise_in_chunks(reading, file, asked, write_pseudonymised_release)
     form = choose_output_form(out, None, contest=contest)
     if original is None:
@@ -168,17 +183,15 @@ def _pseudonymise_obfuscated(
     if not result.get("valid", True):
         note(
             f"warning: utility {result['utility']:.6g} is below the contest's threshold "
-            f"{rules.utility_threshold:g}: a contest would not accept this release"
+            f"{rules.utility_threshold:g}: a contest would refuse this release"
         )
     return {"file": str(out), **kept} | result
 
 
 def _pseudonymise_points(reading: ReadingOptions, file: Input, asked: PseudonymOutput) -> dict[str, Any]:
     out = asked.out
-    if chunking.is_processed_in_chunks(
-        reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume
-    ):
-        return pseudonymise_in_chunks(reading, file, asked, write_pseudonymised_points)
+    if is_processed_in_chunks(POINTS, reading, file, asked.output):
+        return pseudonymise_in_chunks(reading, file, asked, write_pseudonymised_points, rename=build_renaming)
     traces = chunking.read_gps_traces(reading, file)
     note_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=choose_release_seed(asked.seed))
@@ -190,17 +203,17 @@ def _pseudonymise_points(reading: ReadingOptions, file: Input, asked: PseudonymO
 
 def _pseudonymise_events(reading: ReadingOptions, file: Input, asked: PseudonymOutput) -> dict[str, Any]:
     out = asked.out
-    if chunking.are_events_processed_in_chunks(
-        reading, file, out, asked.to, cluster=asked.cluster, resume=asked.resume
-    ):
-        users = 1 if asked.to is None else chunking.USERS_PER_PART
+    if is_processed_in_chunks(EVENTS, reading, file, asked.output):
+        users = chunking.USERS_PER_PART if asked.output.in_parts else 1
         return pseudonymise_in_chunks(reading, file, asked, write_pseudonymised_events, users=users)
     traces, report = reading.read_events(file)
     note_unread_columns(file, report.format)
     to = guess_format_by_name(out, like=report.format)
     venues = out.parent / checkins.FOURSQUARE_POI_NAME
     if to == "foursquare" and venues.exists():
-        raise ParameterError(f"{venues}: exists, and the venues would go there; write to another folder")
+        raise ParameterError(
+            f"{venues}: exists already, and the venues would overwrite it; write to another folder"
+        )
     released, secret = arena.pseudonymise_users(traces, seed=choose_release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
         kept = write_secrets(stack, secret, asked.id_table)
@@ -215,7 +228,7 @@ def _check_outputs(asked: PseudonymOutput, kind: str, inputs: tuple[Path | None,
     """Refuse outputs that cannot both be written; OUT may be a new folder where the format is one."""
     out, id_table = asked.out, asked.id_table
     is_folder = inputs[0] is not None and inputs[0].is_dir() and not out.suffix
-    if asked.to is not None:
+    if asked.output.in_parts:
         check_outputs(out, inputs=inputs, folders=True)
         is_folder = True
     elif kind == _GPS:
@@ -225,9 +238,9 @@ def _check_outputs(asked: PseudonymOutput, kind: str, inputs: tuple[Path | None,
         return
     check_outputs(id_table, find_salt_path(id_table), inputs=inputs)
     if out.resolve() == id_table.resolve():
-        raise ParameterError(f"{out}: two outputs cannot go to one file")
+        raise ParameterError(f"{out}: two outputs cannot be written to the same file")
     if not out.parent.is_dir():
-        raise ParameterError(f"{out}: there is no folder {out.parent}")
+        raise ParameterError(f"{out}: the folder {out.parent} does not exist")
 
 
 def find_salt_path(id_table: Path) -> Path:
@@ -249,9 +262,9 @@ def check_no_secrets(id_table: Path) -> None:
     there = find_secrets(id_table)
     if there:
         raise ParameterError(
-            f"{there[0]}: exists, and may be the only way back from another release; nothing was drawn and "
-            "nothing changed. Name another file, or draw anew with --again, which makes the commitment to "
-            "this one void"
+            f"{there[0]}: exists already, and may be the only way to reverse another release; "
+            "nothing was changed. Name another file, or replace this one with --again, which "
+            "invalidates its commitment"
         )
 
 
@@ -290,29 +303,28 @@ def _describe_secrets(table: IdTable, path: Path, commitment: Commitment) -> dic
     return secrets | {"commitment_salt_file": str(find_salt_path(path))}
 
 
-Pseudonyms = Callable[[], "NDArray[Any]"]
-"""Returns the pseudonyms, ascending, once the order of users is drawn."""
-
-
 @dataclass(frozen=True)
 class PseudonymOutput:
-    """Where release and ID table go, what is drawn, and how the release is written."""
+    """How the release is written, where the ID table goes, and what is drawn."""
 
-    out: Path
+    output: TableOutput
     id_table: Path
     again: bool
     seed: int | None
-    to: str | None
-    cluster: Cluster | str | None
-    resume: bool
+
+    @property
+    def out(self) -> Path:
+        """Where the release goes."""
+        return self.output.path
 
 
 def pseudonymise_in_chunks(
     reading: ReadingOptions,
     file: Input,
     asked: PseudonymOutput,
-    write: Callable[..., None],
+    write: Callable[[ReadingOptions, Input, TableOutput, Transformation], Any],
     *,
+    rename: Callable[[UserChunkTable[Any], NDArray[Any]], Change[Any]] = build_pseudonym_change,
     users: int = 1,
 ) -> dict[str, Any]:
     """Shuffle the users of a table through the disk, with the values of all at once; say what was written.
@@ -324,8 +336,9 @@ def pseudonymise_in_chunks(
     Parameters
     ----------
     write
-        Writes the release, from what is read, where it is and where it goes; its pseudonyms; and the options
-        of `chunking.transform_table`.
+        Writes the release, given how it is read, what it is, where it goes, and what is made of it.
+    rename
+        Gives, from a shuffled table and the pseudonyms of its users, the change of a chunk.
     users
         Every part but the last has a multiple of this many users.
     """
@@ -336,7 +349,7 @@ def pseudonymise_in_chunks(
         table: UserChunkTable[Any], found: FirstPass, scratch: Path, root: Any
     ) -> UserChunkTable[Any]:
         order, secret = shuffle_ids(found.user_ids, seed=root)
-        if asked.resume:
+        if asked.output.resume:
             kept.update(find_written_secrets(secret, asked.id_table))
         if not (kept or asked.again):
             check_no_secrets(asked.id_table)
@@ -349,71 +362,67 @@ def pseudonymise_in_chunks(
         with replacing_all(), ExitStack() as stack:
             kept.update(write_secrets(stack, drawn[-1], asked.id_table))
 
-    if isinstance(asked.cluster, str) and asked.cluster.startswith("tcp://"):
-        note("warning: who is who goes to the workers unencrypted; tls:// keeps it from those who listen")
-    with join_cluster(asked.cluster) as workers, replacing_all() if asked.to is None else ExitStack():
-        write(
-            reading,
-            file,
-            asked.out,
-            lambda: drawn[-1].pseudonyms,
-            to=asked.to,
-            cluster=workers,
-            resume=asked.resume,
-            depends_on=("pseudonymise", asked.seed),
-            root=seed_sequence(choose_release_seed(asked.seed)),
-            arrange=arrange,
-            sealed=sealed,
-        )
+    if isinstance(asked.output.cluster, str) and asked.output.cluster.startswith("tcp://"):
+        note("warning: true identities are sent to the workers unencrypted; use tls:// to encrypt them")
+    job = Transformation(
+        build_change=lambda table, root: rename(table, drawn[-1].pseudonyms),
+        depends_on=("pseudonymise", asked.seed),
+        root=seed_sequence(choose_release_seed(asked.seed)),
+        arrange=arrange,
+        sealed=sealed,
+    )
+    with ExitStack() if asked.output.in_parts else replacing_all():
+        write(reading, file, asked.output, job)
     return {"file": str(asked.out), **kept}
 
 
 def write_pseudonymised_events(
-    reading: ReadingOptions, file: Input, out: Path, pseudonyms: Pseudonyms, **how: Any
+    reading: ReadingOptions, file: Input, output: TableOutput, job: Transformation
 ) -> None:
     """Write a table of events under pseudonyms."""
     note_unread_columns(file, "table")
-    chunking.transform_event_table(
-        reading,
-        file,
-        out,
-        lambda table, root: build_pseudonym_change(pseudonyms()),
-        write_events,
-        **how,
-    )
+    transform_event_table(reading, file, output, job, write_events)
+
+
+def write_pseudonymised_points(
+    reading: ReadingOptions, file: Input, output: TableOutput, job: Transformation
+) -> None:
+    """Write a table of points under pseudonyms."""
+    note_unread_columns(file, "points")
+    transform_point_table(reading, file, output, job)
 
 
 def write_pseudonymised_release(
-    reading: ReadingOptions, file: Input, out: Path, pseudonyms: Pseudonyms, **how: Any
+    reading: ReadingOptions, file: Input, output: TableOutput, job: Transformation
 ) -> None:
     """Write a table of released traces under pseudonyms."""
-    places = None if reading.places is None else read_places(reading.places)
 
-    def writing(
+    def write(
         table: UserChunkTable[ObfuscatedTraces],
         found: FirstPass,
+        out: Path,
         change: Change[ObfuscatedTraces],
         parts: PartsCheckpoint | None,
     ) -> None:
         write_anonymized_chunks(table, out, change, unfinished=parts)
 
-    chunking.transform_table(
-        file,
-        out,
-        lambda source, scratch: open_release_chunks(source.path, places=places),
-        lambda table, root: build_pseudonym_change(pseudonyms()),
-        writing,
-        rows="events",
-        **how,
-    )
+    transform_table(RELEASES, reading, file, output, job, write)
 
 
-def write_pseudonymised_points(
-    reading: ReadingOptions, file: Input, out: Path, pseudonyms: Pseudonyms, **how: Any
-) -> None:
-    """Write a table of points under pseudonyms, a few users at a time."""
-    note_unread_columns(file, "points")
-    written = chunking.transform_point_table(
-        reading, file, out, lambda table, root: build_renaming(table, pseudonyms()), **how
-    )
-    chunking.note_users_without_rows(written, out)
+def _find_release_problem(reading: ReadingOptions, source: Input) -> str | None:
+    if reading.times is not None:
+        return "is read with a table of times (--times)"
+    return None if source.is_chunked_release else "is not a Parquet table of released traces"
+
+
+def _open_release_table(
+    reading: ReadingOptions, source: Input, scratch: Path, **how: Any
+) -> tuple[UserChunkTable[ObfuscatedTraces], FirstPass]:
+    """Look at all rows of a table of released traces, whose users get another order anyway."""
+    places = None if reading.places is None else read_places(reading.places)
+    return open_release_chunks(source.path, places=places)
+
+
+RELEASES = TableKind(
+    "events", "a Parquet file of released traces", _find_release_problem, _open_release_table
+)

@@ -94,17 +94,10 @@ class ReadingOptions:
 
     def choices(self) -> Choices:
         """Return which places and instants to make."""
-        from tracearena.io import Choices
+        from tracearena.io import ChoiceOptions, Choices
+        from tracearena.io.options import select_options
 
-        return Choices.parse(
-            grid=self.grid,
-            bounds=self.bounds,
-            top=self.top,
-            interval=self.interval,
-            slot=self.slot,
-            timezone=self.timezone,
-            utc_hours=self.utc_hours,
-        )
+        return Choices.parse(**select_options(vars(self), ChoiceOptions))
 
     def parse_layout(self) -> Layout:
         """Return what is said about the columns of a table."""
@@ -122,25 +115,20 @@ class ReadingOptions:
     def refuse_limits(self) -> None:
         """Refuse limits of submissions where none of the contest's is read."""
         limits = {"max_bytes": self.max_bytes, "max_listed_ids": self.max_listed_ids}
-        refuse_options("other files than the contest's submissions", **limits)
+        refuse_options("files other than submissions to a contest", **limits)
 
     def open(self, path: File | Input) -> Input:
-        """Return a path as these options say that it is to be read; an input keeps what they do not say.
+        """Return what a job is given, to be read as these options say; an input keeps what they do not say.
 
-        What options have opened stays as it is.
+        A job opens each of its files once. After that the input says its format and layout, and the methods
+        that read take it as it is.
         """
         from tracearena.io import Input
 
-        if isinstance(path, Input) and path.is_opened:
-            return path
         layout = self.parse_layout()
-        if isinstance(path, Input):
-            laid_out = layout if layout.option_names else path.layout
-            source = path.read_as(self.format or path.asked_format, laid_out)
-        else:
-            source = Input(path, layout, self.format)
-        source.is_opened = True
-        return source
+        if not isinstance(path, Input):
+            return Input(path, layout, self.format)
+        return path.read_as(self.format or path.asked_format, layout if layout.option_names else None)
 
     def open_second(self, path: Path | Input) -> Input:
         """Return a further file of a command: one that we wrote has our own columns."""
@@ -152,12 +140,12 @@ class ReadingOptions:
 
     def read(self, path: Path | Input, sample: Sample | None = None) -> Reading[Traces | GpsTraces]:
         """Read a file of any format, or a sample of it: events at places, or GPS points without a grid."""
-        from tracearena.io import read
+        from tracearena.io import Input, read
         from tracearena.io.alignment import keep_dates, keep_hours, parse_hours
 
         hours = None if self.hours is None else parse_hours(self.hours)
         choices = self.choices()
-        source = self.open(path)
+        source = path if isinstance(path, Input) else self.open(path)
         self.refuse_for(is_gps=source.holds_points)
         reading = read(
             source,
@@ -180,7 +168,9 @@ class ReadingOptions:
 
     def read_points(self, path: Path | Input) -> Reading[GpsTraces]:
         """Read GPS points, and the coordinates of events too; say on stderr what was wrong with them."""
-        source = self.open(path)
+        from tracearena.io import Input
+
+        source = path if isinstance(path, Input) else self.open(path)
         if source.asked_format is None and "points" in source.guess.formats:
             source = source.read_as("points")
         reading = self.read(source).as_points()
@@ -234,20 +224,20 @@ class ReadingOptions:
         is who, anonymized traces.
         """
         from tracearena.errors import FileError
-        from tracearena.io import Reading, read_released
+        from tracearena.io import Input, Reading, read_released
         from tracearena.io.alignment import align_tables
         from tracearena.io.options import AS_NAMED
         from tracearena.io.released import match_original_events
         from tracearena.traces import ObfuscatedTraces
         from tracearena.traces._arrays import find_positions
 
-        source = self.open(path)
+        source = path if isinstance(path, Input) else self.open(path)
         if id_table is not None:
             self.refuse_limits()
             released, report = self.read_anonymized(source, original)
             at = find_positions(released.user_ids, id_table.pseudonyms)
             if (at < 0).any():
-                problem = f"has a user {released.user_ids[at < 0][0].item()!r} whom the id table has not"
+                problem = f"has a user {released.user_ids[at < 0][0].item()!r} who is not in the id table"
                 raise FileError.whole(path, problem, "other-users")
             _, named = align_tables(original.traces, released.with_user_ids(id_table.user_ids[at]))
             return Reading(match_original_events(named, original.traces, path), report)
@@ -274,11 +264,11 @@ class ReadingOptions:
 
         It is a file of anonymized traces, or traces of any format as they are.
         """
-        from tracearena.io import Reading, read_released
+        from tracearena.io import Input, Reading, read_released
         from tracearena.io.options import AS_NAMED
         from tracearena.traces import ObfuscatedTraces
 
-        source, traces = self.open(path), known.traces
+        source, traces = path if isinstance(path, Input) else self.open(path), known.traces
         released = source.read_as(source.asked_format, AS_NAMED)
         if source.contest_header is not None:
             times = self._find_times_file(source.path, known)
@@ -305,7 +295,7 @@ class ReadingOptions:
     def refuse_for(self, *, is_gps: bool) -> None:
         """Refuse options that GPS points, or events, have no use for."""
         if not is_gps:
-            refuse_options("events, which GPS points are not", resample=self.resample)
+            refuse_options("events at places", resample=self.resample)
             return
         refuse_options(
             "GPS points", places=self.places, times=self.times, top=self.top, utc_hours=self.utc_hours
@@ -320,10 +310,10 @@ class ReadingOptions:
 
 
 def note_unread_columns(source: Input, format: str) -> None:
-    """Say which columns are left out of a table of events or points that is read as a format."""
+    """Print which columns are left out of a table of events or points that is read as a format."""
     others = source.list_unread_columns(format)
     if others:
-        note(f"{source}: columns left out: {', '.join(others)}")
+        note(f"{source}: ignored columns: {', '.join(others)}")
 
 
 def note_problems(reading: _HasReport) -> None:
@@ -333,7 +323,7 @@ def note_problems(reading: _HasReport) -> None:
 
 
 def note_new_problems(reading: _AnyReading, first: _HasReport) -> _AnyReading:
-    """Say what was wrong with a further file, without what was said of the first already."""
+    """Return what was wrong with a further file, without what was said of the first already."""
     if reading.report.assumed == first.report.assumed:
         reading.report.assumed = ""
     note_problems(reading)

@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from tracearena.audit import (
     Audit,
+    AuditInput,
     Protection,
     Settings,
     assess_in_stages,
@@ -19,6 +20,7 @@ from tracearena.audit import (
 )
 from tracearena.audit.settings import AuditChoice
 from tracearena.audit.texts import format_risk
+from tracearena.checks import accepts
 from tracearena.files import csv_text, replacing
 from tracearena.io import Input, Reading
 from tracearena.io.fields.coordinates import find_local_time
@@ -39,27 +41,48 @@ from tracearena.jobs.outputs import (
 from tracearena.jobs.reading import ReadingOptions, note_problems
 from tracearena.traces import GpsTraces, IdTable, Traces
 
-_SAMPLED = "a random sample of a large file; in the whole file people have more others to hide among"
+_SAMPLED = "a random sample of a large file; in the complete file each person has more others to hide among"
 _LARGE_BYTES = 300 << 20
 """A file up to this size is read as a whole."""
 _MOST_PEOPLE, _MOST_ROWS = 1_000_000, 20_000_000
 """Of a larger file, a random sample of people with about this many rows in total is read."""
 
 
+class AuditOptions(TypedDict, total=False):
+    """How `audit` and `protect` read and measure; all may be omitted.
+
+    Attributes
+    ----------
+    reading
+        How the files are read.
+    settings
+        Limits and sizes of the audit; of `protect`, `Settings.found_again` is the risk that is aimed at.
+    attacks
+        Further attacks to try.
+    tables
+        Also write tables of all shares next to the page.
+    seed
+        Of all draws of the measurement; fresh, and noted, if omitted.
+    """
+
+    reading: ReadingOptions
+    settings: Settings
+    attacks: Sequence[str]
+    tables: bool
+    seed: int | None
+
+
+@accepts(AuditOptions)
 def audit(
     file: File | Input,
     out: File,
     *,
-    reading: ReadingOptions = ReadingOptions(),  # noqa: B008
-    settings: Settings = Settings(),  # noqa: B008
     released: File | None = None,
     id_table: File | None = None,
     mechanism: str | None = None,
     synthetic: bool = False,
     others: File | None = None,
-    attacks: Sequence[str] = (),
-    tables: bool = False,
-    seed: int | None = None,
+    **options: Unpack[AuditOptions],
 ) -> Audit:
     """Audit a file of traces, or a release of it, and write the page and its numbers to a folder.
 
@@ -75,25 +98,23 @@ def audit(
         The defence that made the release, which attackers know.
     synthetic, others
         Nobody in the release is a person of the original; people who were not used for it.
-    attacks
-        Further attacks to try.
-    tables
-        Write tables of all shares beside the page, too.
-    seed
-        Of all draws; fresh, and noted, if omitted.
+    **options
+        Keywords of `AuditOptions`: ``reading``, ``settings``, ``attacks``, ``tables``, ``seed``.
     """
+    reading, settings = options.get("reading", ReadingOptions()), options.get("settings", Settings())
     source, out = reading.open(file), Path(out)
     released, id_table, others = map(as_path, (released, id_table, others))
     inputs = (source.path, released, id_table, others, *reading.files)
     check_outputs(out, inputs=inputs, folders=True)
     if released is None or synthetic:
         refuse_options("a file without a release of real people", mechanism=mechanism)
-    used = choose_seed(seed)
+    used = choose_seed(options.get("seed"))
     with show_unsaved_progress(f"reading {source.path.name}"):
         # People of a release, or those who were left out of it, cannot be drawn alike by their ids.
         sample = choose_sample(source.path, used, quick=settings.quick) if released is None else None
         given, read = _read_inputs(reading, source, released, id_table, synthetic, others, sample)
-        given |= {"mechanism": mechanism, "attacks": attacks}
+        given |= {"mechanism": mechanism, "attacks": options.get("attacks", ())}
+    tables = options.get("tables", False)
     return run_audit(given, settings, used, out, tables=tables, read=read, reading=reading.words)
 
 
@@ -105,19 +126,16 @@ class Protected(NamedTuple):
     command: str | None
 
 
+@accepts(AuditOptions)
 def protect(
     file: File | Input,
     safer: File,
     out: File,
     *,
-    reading: ReadingOptions = ReadingOptions(),  # noqa: B008
-    settings: Settings = Settings(),  # noqa: B008
     defences: Sequence[str] | None = None,
-    attacks: Sequence[str] = (),
     id_table: File | None = None,
-    tables: bool = False,
-    seed: int | None = None,
     more_options: Sequence[str] = (),
+    **options: Unpack[AuditOptions],
 ) -> Protected:
     """Find the most useful defence that keeps the limits, apply it, and prove the release by an audit.
 
@@ -128,21 +146,21 @@ def protect(
     ----------
     file, safer, out
         What is read, where the release goes under pseudonyms, and a new folder for the page.
-    settings
-        Limits and sizes of the audit; `Settings.found_again` is the risk that is aimed at.
     defences
         What is tried; those that suit the file if omitted.
-    attacks
-        Further attacks to try.
     id_table
-        Where the secret table of who is who goes.
+        Where the secret table of true identities goes.
     more_options
         Options of the command line that the printed command repeats.
+    **options
+        Keywords of `AuditOptions`: ``reading``, ``settings``, ``attacks``, ``tables``, ``seed``.
     """
+    reading, settings = options.get("reading", ReadingOptions()), options.get("settings", Settings())
+    tables = options.get("tables", False)
     source, safer, out, id_table = reading.open(file), Path(safer), Path(out), as_path(id_table)
     check_outputs(safer, id_table, inputs=(source.path, *reading.files))
     check_outputs(out, inputs=(source.path, safer), folders=True)
-    used = choose_seed(seed)
+    used = choose_seed(options.get("seed"))
     with show_unsaved_progress(f"reading {source.path.name}"):
         original = reading.read(source)
     note_problems(original)
@@ -150,9 +168,9 @@ def protect(
     zone = find_local_time(traces, original.report) if isinstance(traces, GpsTraces) else None
     release = _ReleaseDraft(reading, original, safer, id_table)
     given: dict[str, Any] = {"traces": traces, "source": source.path, "timezone": zone}
-    asked = {"target": settings.found_again, "defences": defences, "attacks": attacks}
     try:
-        found = _search(given, asked, settings, used, out, tables, release)
+        tried = given | {"attacks": options.get("attacks", ())}
+        found = _search(tried, defences, settings, used, out, tables, release)
         command = None
         if found.chosen is not None:  # the command that makes such a release again
             words = ["tracearena", "protect", str(source), str(safer), *reading.words, *more_options]
@@ -206,14 +224,14 @@ def run_audit(
     with delay_stop():
         try:
             with show_progress("attacks"):
-                for last in map(with_sample, assess_in_stages(**given, settings=settings, seed=seed)):
+                for last in map(with_sample, assess_in_stages(AuditInput(**given), settings, seed=seed)):
                     for choice in last.choices[said:]:
                         note(f"{choice.name}: {choice.value} ({choice.reason})")
                     said = len(last.choices)
         except KeyboardInterrupt:
             if last is not None:
                 write_audit(last, out, tables=tables, **shown)
-                tell_outcome(f"{out} holds what was finished, marked as incomplete")
+                tell_outcome(f"{out} has the results so far, marked as incomplete")
             raise
     assert last is not None
     write_audit(last, out, tables=tables, **shown)
@@ -233,7 +251,7 @@ def _read_inputs(
     if released is None:
         refuse_options("a file without --released", id_table=id_table, synthetic=synthetic, others=others)
     if not synthetic:
-        refuse_options("a release of real people; --synthetic says that it is none", others=others)
+        refuse_options("a release of real people; add --synthetic if it is synthetic", others=others)
     original: Reading[Any] = reading.read(source, sample)
     note_problems(original)
     given: dict[str, Any] = {"traces": original.traces, "source": source.path, "synthetic": synthetic}
@@ -312,7 +330,7 @@ class _ReleaseDraft:
         return given.traces, find_user_order(given)
 
     def keep(self) -> None:
-        """Move the release to its place, and write who is who if that is asked for."""
+        """Move the release to its place, and write the table of true identities if it is wanted."""
         assert self._who is not None
         if self._id_table is not None:
             rows = zip(self._who.pseudonyms.tolist(), self._who.user_ids.tolist(), strict=True)
@@ -327,7 +345,7 @@ class _ReleaseDraft:
 
 def _search(
     given: dict[str, Any],
-    asked: dict[str, Any],
+    defences: Sequence[str] | None,
     settings: Settings,
     seed: int,
     out: Path,
@@ -340,23 +358,24 @@ def _search(
     with delay_stop():
         try:
             with show_progress("defences"):
+                orders = (release.original_order, None)
+                asked = AuditInput(**given, orders=orders, release_source=release.draft)
                 for last in protect_in_stages(
-                    **given, **asked, settings=settings, seed=seed, publish=release.publish,
-                    release_source=release.draft, original_order=release.original_order,
-                ):  # fmt: skip
+                    asked, settings, defences=defences, seed=seed, publish=release.publish
+                ):
                     _note_trials(last, said)
         except KeyboardInterrupt:
             if last is not None:
-                begun = next(assess_in_stages(**given, settings=settings, seed=seed))
+                begun = next(assess_in_stages(AuditInput(**given), settings, seed=seed))
                 write_audit(begun, out, tables=tables, protection=last)
-                tell_outcome(f"{out} holds what was finished, marked as incomplete")
+                tell_outcome(f"{out} has the results so far, marked as incomplete")
             raise
     assert last is not None
     return last
 
 
 def _note_trials(found: Protection, said: set[str]) -> None:
-    """Say what became of the defences tried since."""
+    """Print what became of the defences tried since."""
     for one in found.trials:
         if one.defence in said or (one.risk is None and one.error is None):
             continue

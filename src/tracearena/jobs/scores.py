@@ -45,14 +45,16 @@ def score_utility(
         rule == "paper"
         and id_table is None
         and after.is_chunked_release
-        and chunking.is_event_table(reading, before)
-        and chunking.are_events_processed_in_chunks(reading, before, cluster=cluster)
+        and chunking.can_be_processed_in_chunks(chunking.EVENTS, reading, before)
+        and chunking.is_processed_in_chunks(chunking.EVENTS, reading, before, cluster=cluster)
     ):
         reading.refuse_limits()
         with join_cluster(cluster) as workers:
             return score_event_utility(reading, before, after.path, workers)
     refuse_options(
-        "what is read whole: the rule of 2019, pseudonyms, and all but tables in Parquet", cluster=cluster
+        "files that are read at once: with the rule of 2019, with pseudonyms, and in "
+        "formats other than Parquet tables",
+        cluster=cluster,
     )
     truth = reading.read_events(before)
     released, _ = reading.read_obfuscated(

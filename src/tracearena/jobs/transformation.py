@@ -54,7 +54,6 @@ def write_changed_points(
     found: FirstPass,
     out: Path,
     change: Change[GpsTraces],
-    *,
     unfinished: PartsCheckpoint | None = None,
 ) -> WriteSummary:
     """Change every chunk of a table of points and write the result.
@@ -294,7 +293,7 @@ def build_event_obfuscation(
     return change
 
 
-def build_pseudonym_change(pseudonyms: NDArray[Any]) -> Change[Any]:
+def build_pseudonym_change(table: UserChunkTable[Any], pseudonyms: NDArray[Any]) -> Change[Any]:
     """Return the change of a chunk of a shuffled table: the same events under pseudonyms."""
 
     def change(part: RowTable, number: int) -> RowTable:

@@ -19,6 +19,7 @@ from tracearena.pages.contest_data import (
     UNKNOWN,
     TeamStyle,
     assign_team_styles,
+    estimate_award_margin,
     find_liveliest_day,
     find_tied_teams,
     format_badge,
@@ -55,7 +56,15 @@ def contest_report(held: ReportData) -> Page:
         The contest, as it was held by files, by tables of scores or simulated.
     """
     styles = assign_team_styles(held.board.roster)
-    drawn = {award.name: margins_picture(award, held.margin, styles) for award in held.awards if award.places}
+    margins = {award.name: estimate_award_margin(held.board, award) for award in held.awards}
+    drawn = {
+        award.name: margins_picture(award, margins[award.name], styles)
+        for award in held.awards
+        if award.places
+    }
+    challenges: list[tuple[int | None, str, str]] = [(None, "", "")]
+    if held.rules.data_sets > 1:
+        challenges = [(number, held.rules.name_data_set(number), f"-{number}") for number in (1, 2)]
     return Page(
         "pages/templates/contest.html",
         title=held.title,
@@ -64,7 +73,9 @@ def contest_report(held: ReportData) -> Page:
         join_names=join_names,
         podium=podium_picture(held.awards[0], styles),
         ties={
-            award.name: find_tied_teams(award, held.margin) for award in held.awards if award.name in DEFENCES
+            award.name: find_tied_teams(award, margin)
+            for award in held.awards
+            if (margin := margins[award.name]) is not None
         },
         methods={award.name: _list_methods(held, award.name, award.winners) for award in held.awards},
         defence_margins={name: picture for name, picture in drawn.items() if name in DEFENCES},
@@ -73,11 +84,20 @@ def contest_report(held: ReportData) -> Page:
         is_ranked=lambda row: row.role is Role.TEAM and row.data_set == held.rules.data_sets,
         find_strongest=lambda row: _find_strongest(held, row),
         matrices=[
-            (question, kind.value, matrix_picture(held.board, kind))
+            (
+                question,
+                [
+                    (name, f"{kind.value}{end}", matrix_picture(held.board, kind, number))
+                    for number, name, end in challenges
+                ],
+            )
             for kind, (question, _) in QUESTIONS.items()
         ],
         privacy=privacy_picture(held.board, held.samples),
-        usefulness=usefulness_picture(held.board, held.samples),
+        costs=[
+            (name, f"usefulness{end}", usefulness_picture(held.board, held.samples, number))
+            for number, name, end in challenges
+        ],
         cheating=_draw_cheating(held),
         versions={"tracearena": __version__, "Python": platform.python_version()}
         | {name: version(name) for name in _VERSIONS},
@@ -110,15 +130,23 @@ def _draw_cheating(held: ReportData) -> Picture | None:
 
 
 def _collect_afterwards(held: ReportData) -> dict[str, Any]:
-    """Draw what the contest's attacks leave beside what further ones leave, if further ones were made."""
+    """Draw what the contest's attacks leave next to what further ones leave, if further ones were made."""
     if not held.afterwards:
         return {"afterwards": None}
     old = _list_attacks(held.samples[0]) if held.samples else []
     return {
-        "afterwards": afterwards_picture(held.afterwards, old),
+        "afterwards": afterwards_picture(held.afterwards, old, name_defenders(held)),
         "few": min(FEW, held.rules.users),
         "further": [name for name in _list_attacks(held.afterwards[0]) if name not in old],
     }
+
+
+def name_defenders(held: ReportData) -> dict[str, str]:
+    """Return the names of the teams that use a defence, by the defence."""
+    named: dict[str, list[str]] = {}
+    for team in held.board.roster.teams:
+        named.setdefault(held.method(team, "defence") or "No", []).append(team)
+    return {defence: join_names(names) for defence, names in named.items()}
 
 
 def _list_attacks(row: SweepRow) -> list[str]:

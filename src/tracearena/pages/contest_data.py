@@ -6,8 +6,9 @@ marker for each team.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from tracearena.contest.board import (
     Roster,
     attack_sums,
 )
+from tracearena.contest.data import PURPOSES
 from tracearena.contest.report_data import estimate_margin, select_compared_rows
 from tracearena.i18n import join_sentences, mark_for_translation, translate, translate_count
 from tracearena.metrics.contest_scores import event_losses
@@ -99,7 +101,7 @@ class AttackTable:
 
     @cached_property
     def fences(self) -> tuple[float, ...]:
-        """Below which score an attack on each target is worth a question.
+        """Below which score per attack on each target is worth a question.
 
         Tukey's fence, the lower quartile less 1.5 times the distance of the quartiles, and lower by more
         than the luck of two scores; a row of fewer than four attacks has none.
@@ -122,8 +124,10 @@ class AttackTable:
         return [(row, column) for row, column in shape if not self.is_own(row, column)]
 
 
-def build_attack_table(board: Board, kind: AttackKind) -> AttackTable:
-    """Return the table of all attacks of a kind on the valid data sets of a board."""
+def build_attack_table(board: Board, kind: AttackKind, data_set: int | None = None) -> AttackTable:
+    """Return the table of all attacks of a kind on the valid data sets of a board, or of one challenge."""
+    if data_set is not None:
+        board = replace(board, rows=tuple(row for row in board.rows if row.data_set == data_set))
     rows = tuple(row for row in board.rows if row.valid and row.role is not Role.SAMPLE)
     judge = sorted({attacker for attacker, _, _, of_kind in board.attacks
                     if of_kind is kind and board.roster.role(attacker) is Role.SAMPLE})  # fmt: skip
@@ -143,13 +147,15 @@ def build_attack_table(board: Board, kind: AttackKind) -> AttackTable:
     )
 
 
-def data_set_label(board: Board, row: BoardRow) -> str:
-    """Return how a data set is called: by its team, and by its number where there are two."""
-    return row.team if board.rules.data_sets == 1 else f"{row.team} / {row.data_set}"
+def data_set_label(board: Board, row: BoardRow, room: int = 64) -> str:
+    """Return how a data set is called: by its team, and by its challenge where there are two."""
+    if board.rules.data_sets == 1:
+        return row.team
+    return f"{shorten_name(row.team, room)} / {PURPOSES[row.data_set - 1]}"
 
 
 def describe_attack_table(board: Board, table: AttackTable, called: Callable[[str], str] = str) -> str:
-    """Say how many attackers were ever the strongest, who is no target and who did not attack.
+    """Return how many attackers were ever the strongest, who is no target and who did not attack.
 
     Parameters
     ----------
@@ -328,11 +334,22 @@ def compute_day_box(original: Traces, obfuscated: ObfuscatedTraces) -> Box:
 
 
 DEFENCES = ("best-anonymization", "best-anonymization-reidentification")
-"""Awards whose scores are uncertain by the luck of the people drawn."""
+"""Awards for a score of one's own; those of attackers are for a sum over all targets."""
+
+
+def estimate_award_margin(board: Board, award: Award) -> float | None:
+    """Return how much luck of the people drawn is in the value of an award; None for the overall total.
+
+    The people of every target are drawn apart: the luck in a sum grows as the root of the number of targets.
+    """
+    luck = estimate_margin(board.rules.users)
+    if award.name in DEFENCES:
+        return luck
+    return None if award.name == "overall" else luck * math.sqrt(len(board.targets()))
 
 
 def describe_privacies(board: Board, samples: Sequence[SweepRow]) -> str:
-    """Say whether both kinds of privacy go together, over sample defences and over teams."""
+    """Return whether both kinds of privacy go together, over sample defences and over teams."""
     rows = select_compared_rows(board)
     told = []
     if samples:
@@ -356,7 +373,7 @@ def _format_finding(which: str, found: ClaimResult) -> str:
     measured = (
         translate(found.measured)
         if found.number is None
-        else translate("R = {r}, it takes {least}", r=f"{found.number:.3f}", least=f"{STRONG:g}")
+        else translate("R = {r}; at least {least} is needed", r=f"{found.number:.3f}", least=f"{STRONG:g}")
     )
     about = {"which": which, "statement": translate(found.statement), "measured": measured}
     if found.holds:
@@ -364,33 +381,36 @@ def _format_finding(which: str, found: ClaimResult) -> str:
     return translate("Over {which} it does not hold here: {statement} ({measured}).", **about)
 
 
-def select_challenge_rows(board: Board) -> list[BoardRow]:
-    """Return the data sets of the trace-inference challenge, valid or not, and the pseudonymised team's."""
-    last = board.rules.data_sets
+def select_challenge_rows(board: Board, data_set: int | None = None) -> list[BoardRow]:
+    """Return the data sets of a challenge, valid or not, and the pseudonymised team's.
+
+    Without a number it is the trace-inference challenge, that of the last data set.
+    """
+    number = data_set or board.rules.data_sets
     return [
         row
         for row in board.rows
-        if row.role is Role.PSEUDONYMISED or (row.role is Role.TEAM and row.data_set == last)
+        if row.role is Role.PSEUDONYMISED or (row.role is Role.TEAM and row.data_set == number)
     ]
 
 
-def describe_costs(board: Board, samples: Sequence[SweepRow]) -> str:
-    """Say what privacy costs over sample defences, and how many teams paid too much."""
+def describe_costs(board: Board, samples: Sequence[SweepRow], data_set: int | None = None) -> str:
+    """Return what privacy costs over sample defences, and how many teams paid too much."""
     threshold = board.rules.utility_threshold
-    shown = [row for row in select_challenge_rows(board) if row.utility is not None]
+    shown = [row for row in select_challenge_rows(board, data_set) if row.utility is not None]
     invalid = sum(not row.valid for row in shown)
     if not shown:
         return translate("Nothing was handed in yet.")
     fate = (
         translate_count(
-            "One team overdid it: below {threshold} the data is not published and privacy counts 0 (hollow).",
-            "{count} teams overdid it: below {threshold} the data is not published and privacy counts 0 "
-            "(hollow).",
+            "One team is below {threshold}: its data is not published and its privacy scores are 0 (hollow).",
+            "{count} teams are below {threshold}: their data is not published and "
+            "their privacy scores are 0 (hollow).",
             invalid,
             threshold=f"{threshold:g}",
         )
         if invalid
-        else translate("Everybody stayed above {threshold}.", threshold=f"{threshold:g}")
+        else translate("No team is below {threshold}.", threshold=f"{threshold:g}")
     )
     costs = f"Over the sample defences (grey) it {check_privacy_costs_utility(samples)}. " if samples else ""
     return f"{costs}{fate}"
@@ -410,7 +430,7 @@ def find_tied_teams(award: Award, margin: float) -> list[str]:
 # The style of a team: one colour and one marker for each, through the whole page.
 
 
-_BADGE = 28
+_BADGE = 64
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import datetime
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,7 +120,7 @@ def _draw_dates(dates: list[str], counts: NDArray[Any], what: str) -> dict[str, 
     layout = {
         "height": 300,
         "xaxis": {"title": {"text": "date"}, "type": "date"},
-        "yaxis": {"title": {"text": f"{what} a day"}, "rangemode": "tozero"},
+        "yaxis": {"title": {"text": f"{what} per day"}, "rangemode": "tozero"},
     }
     return {"data": [line], "layout": layout}
 
@@ -132,7 +132,7 @@ def _count_lengths(lengths: NDArray[np.int64], what: str) -> dict[str, Any]:
     counts = np.histogram(lengths, np.asarray(borders, float) - 0.5)[0]
     labels = [(f"{low:,}" if high - low == 1 else f"{low:,}–{high - 1:,}") for low, high in pairwise(borders)]
     busiest = np.sort(lengths)[-max(len(lengths) // 10, 1) :]
-    axis = f"{what} of a user"
+    axis = f"{what} per user"
     return {
         "lengths": _draw_bars(labels, counts, axis, "users"),
         "lengths_table": ([axis, "users"], [[text, int(n)] for text, n in zip(labels, counts, strict=True)]),
@@ -182,7 +182,7 @@ class ReleaseSummary:
     sets, deleted
         Events with several places, and with none.
     places_of_a_set
-        Median and largest number of places of a set; None where there is none.
+        Median and largest number of places of a set; None if there is none.
     true_in_set
         Sets that hold the original place; None without the original.
     by_time
@@ -364,7 +364,7 @@ class Summary:
         own = {name: value for name, value in vars(self).items() if name not in ("report", "local")}
         said = self.report.to_dict() | own
         if self.are_points:
-            said |= {"format": "gps", "times": f"UTC (Z) here; on a page and on a grid {self.local}"}
+            said |= {"format": "gps", "times": f"UTC (Z) here; on pages and grids {self.local}"}
         return said
 
 
@@ -401,20 +401,33 @@ def _summarise_events(traces: Traces, report: Report) -> Summary:
     )
 
 
+class PointSpan(TypedDict):
+    """From when to when GPS points are, as a `Summary` says it."""
+
+    first: str
+    last: str
+    days: int
+
+
+def describe_point_span(first_ms: int, last_ms: int) -> PointSpan:
+    """Return first and last second in UTC, and on how many dates they and all between them lie.
+
+    >>> describe_point_span(0, 86_400_000)
+    {'first': '1970-01-01T00:00:00Z', 'last': '1970-01-02T00:00:00Z', 'days': 2}
+    """
+    first, last = (np.datetime64(time, "ms").astype("datetime64[s]") for time in (first_ms, last_ms))
+    days = int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1
+    return {"first": f"{first}Z", "last": f"{last}Z", "days": days}
+
+
 def _summarise_points(traces: GpsTraces, report: Report) -> Summary:
-    first, last = (
-        np.datetime64(int(time), "ms").astype("datetime64[s]")
-        for time in (traces.time_ms.min(), traces.time_ms.max())
-    )
     order = traces.trajectory_order
     within = np.diff(traces.time_ms[order])[np.diff(traces.trajectory[order]) == 0]
     of_user = np.diff(traces.time_ms)[np.diff(traces.user_index) == 0]
     return Summary(
         users=traces.n_users,
         events=traces.n_points,
-        first=f"{first}Z",
-        last=f"{last}Z",
-        days=int((last.astype("datetime64[D]") - first.astype("datetime64[D]")).astype(int)) + 1,
+        **describe_point_span(int(traces.time_ms.min()), int(traces.time_ms.max())),
         events_per_user=compute_quartiles(np.diff(traces.offsets)),
         gap_h=_describe_gaps(of_user / 3_600_000),
         trajectories=traces.n_trajectories,

@@ -6,7 +6,7 @@ import base64
 import math
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +15,13 @@ import numpy as np
 
 from tracearena import __version__
 from tracearena.files import csv_text, replacing
-from tracearena.i18n import mark_for_translation, translate, translate_count
+from tracearena.i18n import (
+    format_length,
+    format_number,
+    mark_for_translation,
+    translate,
+    translate_count,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,7 +33,7 @@ _PARTS = "pages/templates/parts.html"
 
 
 class Page:
-    """A report that is written as one file and needs nothing else.
+    """A report that is written as one self-contained file.
 
     Its sentences stand in a template that extends ``pages/templates/page.html`` and takes tables and
     figures from ``parts.html`` there. Figures take the reader's light or dark setting: in a figure of
@@ -89,6 +95,7 @@ def load_templates() -> Environment:
     found.filters |= {
         "format_value": format_value,
         "number": format,
+        "capitalize_first": lambda words: words[:1].upper() + words[1:],
         "headings": lambda markup: re.findall(r'<h2 id="(.*?)">(.*?)</h2>', markup, re.S),
         "one_line": lambda markup: Markup(" ").join(markup.split()),
     }
@@ -136,7 +143,7 @@ def format_value(value: Any) -> str:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return f"{int(value):,}"
     if isinstance(value, (float, np.floating)):
-        return f"{float(value):,.4g}"
+        return format_number(float(value))
     return str(value)
 
 
@@ -158,7 +165,7 @@ SKY, PURPLE, YELLOW = "#56B4E9", "#CC79A7", "#F0E442"
 GREY = "#8C8C8C"
 
 COLOURS = (BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW, GREY)
-"""Okabe-Ito, with a grey that shows on white and on black in the place of its black."""
+"""Okabe-Ito, with a grey that shows on white and on black instead of its black."""
 
 
 class Marker(NamedTuple):
@@ -190,7 +197,7 @@ def choose_scale_length(width_km: float) -> tuple[float, str]:
     """
     power = 10.0 ** math.floor(math.log10(width_km / 5))
     length = max(step * power for step in (1, 2, 5) if step * power <= width_km / 5)
-    return length, f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
+    return length, format_length(1000 * length)
 
 
 # Days, times and stretches of time, in the order in which the reader's language writes them.
@@ -232,6 +239,17 @@ def format_moment(at: datetime) -> str:
     return translate(
         "{day} {month} {year}, {time}", day=at.day, month=month, year=at.year, time=f"{at:%H:%M}"
     )
+
+
+def format_utc(at: datetime) -> str:
+    """Write a moment in UTC in the one form that scripts of pages find in a text and rewrite.
+
+    >>> from datetime import UTC
+    >>> format_utc(datetime(2026, 5, 1, 9, 30, tzinfo=UTC))
+    '2026-05-01 09:30 UTC'
+    """
+    utc = at.astimezone(UTC)
+    return f"{utc:%Y-%m-%d %H:%M:%S} UTC" if utc.second else f"{utc:%Y-%m-%d %H:%M} UTC"
 
 
 def format_duration(time: timedelta) -> str:

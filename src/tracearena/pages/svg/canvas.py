@@ -107,7 +107,7 @@ class Canvas:
         self._parts.append(element("text", title + escape(words), x=x, y=y, **attributes))
 
     def name(self, x: float, y: float, name: str, *, room: int = 16, **attributes: Any) -> None:
-        """Add a name, shortened to so many letters; the whole name is shown while it is pointed at."""
+        """Add a name, shortened to this many letters; the whole name is shown while it is pointed at."""
         self.words(x, y, shorten_name(name, room), whole=replace_invisible(name), **attributes)
 
     @contextmanager
@@ -379,25 +379,43 @@ def _make_visible(character: str) -> str:
 
 
 def shorten_name(name: str, room: int = 16) -> str:
-    """Return a neutral name that is at most so many letters wide; a wide letter counts as two.
+    """Return a neutral name that is at most this many letters wide; a wide letter counts as two.
 
     >>> shorten_name("Heavy Weather", 8), shorten_name("東京都庁舎", 8), shorten_name("Fog", 8)
     ('Heavy W…', '東京都…', 'Fog')
     """
     whole = replace_invisible(name)
-    if _measure_width(whole) <= room:
+    if measure_width(whole) <= room:
         return whole
     taken, used = [], 0
     for character in whole:
-        used += _measure_width(character)
+        used += measure_width(character)
         if used > room - 1:
             break
         taken.append(character)
     return "".join(taken).rstrip() + "…"
 
 
-def _measure_width(text: str) -> int:
+def measure_width(text: str) -> int:
+    """Return how many letters wide a text is; a wide letter counts as two."""
     return sum(1 + (unicodedata.east_asian_width(character) in _WIDE) for character in text)
+
+
+def wrap_name(name: str, room: int) -> list[str]:
+    """Return a neutral name in one line or two, each at most `room` letters wide.
+
+    >>> wrap_name("Fog Bank", 18), wrap_name("The Lighthouse Keepers of Kyoto", 18)
+    (['Fog Bank'], ['The Lighthouse', 'Keepers of Kyoto'])
+    """
+    whole = replace_invisible(name)
+    if measure_width(whole) <= room:
+        return [whole]
+    first = whole
+    while measure_width(first) > room:
+        # At a space, or where a name has none, wherever the line is full.
+        shorter = first.rpartition(" ")[0]
+        first = shorter or shorten_name(first, room + 1).removesuffix("…")
+    return [first, shorten_name(whole[len(first) :].strip(), room)]
 
 
 def isolate_name(name: str, room: int = 40) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
@@ -13,13 +14,13 @@ from tracearena.contest.report_data import estimate_margin, select_compared_rows
 from tracearena.contest.rules import Rules
 from tracearena.i18n import join_sentences, mark_for_translation, translate, translate_count
 from tracearena.pages.contest_data import (
-    DEFENCES,
     QUESTIONS,
     SAMPLE,
     AttackTable,
     TeamStyle,
     assign_team_styles,
     build_attack_table,
+    data_set_label,
     describe_attack_table,
     describe_costs,
     describe_privacies,
@@ -46,24 +47,33 @@ from tracearena.pages.svg.canvas import (
     format_legend,
     isolate_name,
     make_hint,
+    measure_width,
     replace_invisible,
     shorten_name,
     viridis,
+    wrap_name,
 )
 
-_ROOM = 16
-_NAMES, _LEFT, _TOP = 142.0, 222.0, 138.0
-_CELL, _ROW = 46.0, 32.0
+_ROOM = 28
+"""Letters of a name next to a matrix or a bar; a longer one is shortened."""
+_LETTER = 8.7
+_MINIMUM = 80.0
+_CELL, _ROW = 46.0, 26.0
 _FOOT = 62.0
-_SIDE = 96.0
-"""Room for the names of the last columns, which lean to the right."""
+_LEAN = math.radians(50)
+"""How far the names of columns lean to the right."""
 _BOX = {"width": _CELL - 2, "height": _ROW - 2}
 _FRAME = element("rect", fill="none", stroke=VERMILION, stroke_width=3, **_BOX)
-_FLAG = element("path", d=f"M{_CELL - 15.5:g} 1.5h12v12z", fill=YELLOW, class_="flag")
+_FLAG = element("path", d=f"M{_CELL - 13.5:g} 1.5h10v10z", fill=YELLOW, class_="flag")
 
 
 def matrix_picture(
-    board: Board, kind: AttackKind, *, closed: bool = False, name: str = "", decimals: int = DECIMALS
+    board: Board,
+    kind: AttackKind,
+    data_set: int | None = None,
+    *,
+    closed: bool = False,
+    decimals: int = DECIMALS,
 ) -> Picture:
     """Draw what every attacker left to every target: 0 is dark and found out, 1 is bright and untouched.
 
@@ -73,34 +83,40 @@ def matrix_picture(
     Every cell is a group of class ``cell`` with ``data-row``, ``data-column``, ``data-score`` and
     ``data-order``: the order in which a ceremony may open cells, from the lowest row of the board to the
     highest and in each row from the weakest attack to the strongest, so that the minimum falls. The words
-    beside the name of a target have the class ``least``: what counts.
+    next to the name of a target have the class ``least``: what counts.
 
     Parameters
     ----------
+    data_set
+        Draws the data sets of one challenge alone, where teams defend two.
     closed
         Cells, minima and sums begin with the class ``closed`` and show nothing until it is taken away.
-    name
-        Beginning of the ids; by default the kind of the attacks.
     decimals
         With how many a score is written; cells have room for two.
     """
-    table = build_attack_table(board, kind)
+    table = build_attack_table(board, kind, data_set)
     question, what = QUESTIONS[kind]
-    caption = _format_matrix_caption(board, table, translate(what))
-    width = _LEFT + _CELL * len(table.attackers) + _SIDE
-    height = _TOP + _ROW * len(table.targets) + _FOOT
+    caption = _format_matrix_caption(board, table, translate(what), is_part=data_set is not None)
+    # Where the challenge stands above, targets are called by their teams alone.
+    rows = [row.team if data_set else data_set_label(board, row, _ROOM - 6) for row in table.rows]
+    names, heads = (_measure_room(labels) * _LETTER for labels in (rows, table.attackers))
+    marks_x = 26 + names
+    left, top = marks_x + _MINIMUM, 38 + heads * math.sin(_LEAN)
+    width = left + _CELL * len(table.attackers) + heads * math.cos(_LEAN)
+    height = top + _ROW * len(table.targets) + _FOOT
     title = translate("Attacks: {question}", question=translate(question))
-    canvas = Canvas(width, height, name=name or f"matrix-{kind.value}", title=title, description=caption,
+    part = "" if data_set is None else f"-{data_set}"
+    canvas = Canvas(width, height, name=f"matrix-{kind.value}{part}", title=title, description=caption,
                     own_size=True)  # fmt: skip
     styles = assign_team_styles(board.roster)
-    for row, (data_set, label) in enumerate(zip(table.rows, table.targets, strict=True)):
-        name_y = _TOP + _ROW * (row + 0.5)
-        canvas.name(_NAMES - 14, name_y + 5, label, room=_ROOM, text_anchor="end")
-        canvas.add(_draw_team_marker(_NAMES, name_y, styles.get(data_set.team)))
+    for row, label in enumerate(rows):
+        name_y = top + _ROW * (row + 0.5)
+        canvas.name(marks_x - 14, name_y + 5, label, room=_ROOM, text_anchor="end")
+        canvas.add(_draw_team_marker(marks_x, name_y, styles.get(table.rows[row].team)))
     for column, attacker in enumerate(table.attackers):
-        name_x = _LEFT + _CELL * (column + 0.5)
-        canvas.add(_draw_team_marker(name_x, _TOP - 14, styles.get(attacker)))
-        name_y, role = _TOP - 30, "ink" if attacker in styles else "soft"
+        name_x = left + _CELL * (column + 0.5)
+        canvas.add(_draw_team_marker(name_x, top - 14, styles.get(attacker)))
+        name_y, role = top - 30, "ink" if attacker in styles else "soft"
         canvas.name(
             name_x + 4,
             name_y,
@@ -121,68 +137,75 @@ def matrix_picture(
         words = pair.format(attacker=attackers[column], target=targets[row])
         score, least = table.scores[row][column], table.is_least(row, column)
         far = table.is_far_below(row, column)
-        names = ("cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed)
+        classes = ("cell", "missing" * (score is None), "strongest" * least, "far" * far, "closed" * closed)
         label, value = (
             (missing, "") if score is None else (f"{score:.{decimals}f}", f' data-score="{score:.6g}"')
         )
         # Written out, not by `element`: a board of fifty teams has thousands of cells.
         canvas.add(
-            f'<g class="{" ".join(filter(None, names))}" data-row="{row}" data-column="{column}" '
+            f'<g class="{" ".join(filter(None, classes))}" data-row="{row}" data-column="{column}" '
             f'data-order="{order}"{value} '
-            f'transform="translate({_LEFT + _CELL * column + 1:g} {_TOP + _ROW * row + 1:g})">'
+            f'transform="translate({left + _CELL * column + 1:g} {top + _ROW * row + 1:g})">'
             f"<title>{words}: {label}</title>{hatched if score is None else _draw_score(round(score, 2))}"
             f"{_FRAME if least else ''}{_FLAG if far else ''}</g>"
         )
-    x = _LEFT - 12
-    canvas.words(x, _TOP - 9, translate("minimum"), text_anchor="end", class_="soft")
+    x = left - 12
+    canvas.words(x, top - 9, translate("minimum"), text_anchor="end", class_="soft")
     for row in range(len(table.targets)):
-        told = f"{table.minima[row]:.{decimals}f}"
+        minimum = f"{table.minima[row]:.{decimals}f}"
         canvas.words(
-            x, _TOP + _ROW * (row + 0.5) + 5, told, data_row=row, text_anchor="end",
+            x, top + _ROW * (row + 0.5) + 5, minimum, data_row=row, text_anchor="end",
             class_=f"least strong number{' closed' if closed else ''}",
         )  # fmt: skip
-    y = _TOP + _ROW * len(table.targets) + 22
-    canvas.words(_LEFT - 12, y, translate("sum, lower is better"), text_anchor="end", class_="soft")
+    y = top + _ROW * len(table.targets) + 22
+    canvas.words(left - 12, y, translate("sum, lower is better"), text_anchor="end", class_="soft")
     for column, total in enumerate(table.sums):
         canvas.words(
-            _LEFT + _CELL * (column + 0.5), y, "–" if total is None else f"{total:.2f}", text_anchor="middle",
+            left + _CELL * (column + 0.5), y, "–" if total is None else f"{total:.2f}", text_anchor="middle",
             data_column=column, class_=f"sum strong number{' closed' if closed else ''}",
         )  # fmt: skip
     key_y = y + 28
-    canvas.words(_LEFT - 12, key_y, translate("0 found out"), text_anchor="end", class_="soft")
+    canvas.words(left - 12, key_y, translate("0 found out"), text_anchor="end", class_="soft")
     for step in range(20):
-        canvas.draw("rect", x=_LEFT + 4 * step, y=key_y - 11, width=4.4, height=13, fill=viridis(step / 19))
-    canvas.words(_LEFT + 90, key_y, translate("1 untouched"), class_="soft")
+        canvas.draw("rect", x=left + 4 * step, y=key_y - 11, width=4.4, height=13, fill=viridis(step / 19))
+    canvas.words(left + 90, key_y, translate("1 untouched"), class_="soft")
     header = (translate("target"), *(shorten_name(one, 40) for one in table.attackers), translate("minimum"))
-    rows: tuple[tuple[Any, ...], ...] = tuple(
+    numbers: tuple[tuple[Any, ...], ...] = tuple(
         (shorten_name(target, 40), *scores, table.minima[row])
         for row, (target, scores) in enumerate(zip(table.targets, table.scores, strict=True))
     )
-    rows += ((translate("sum"), *table.sums, None),)
-    return Picture(canvas.markup(), caption, header, rows, wide=True)
+    numbers += ((translate("sum"), *table.sums, None),)
+    return Picture(canvas.markup(), caption, header, numbers, wide=True)
 
 
-def _format_matrix_caption(board: Board, table: AttackTable, what: str) -> str:
+def _measure_room(labels: Iterable[str]) -> int:
+    """Return how many letters the longest of some names takes where it is drawn."""
+    return min(_ROOM, max(map(measure_width, map(replace_invisible, labels)), default=0))
+
+
+def _format_matrix_caption(board: Board, table: AttackTable, what: str, *, is_part: bool) -> str:
     if not table.targets:
         return translate("There is no valid data set to attack yet.")
     flagged = sum(table.is_far_below(row, column) for row, column in table.cells())
-    told = [
+    sentences = [
         translate(
-            "Each number is the share of {what}; the strongest attack on a target is framed and counts, a "
-            "hatched cell is no attack and counts 1.",
+            "Each number is the share of {what}. The strongest attack on a target has a frame and "
+            "counts; a hatched cell is an attack that was not made and counts 1.",
             what=what,
         ),
         describe_attack_table(board, table, isolate_name),
     ]
+    if is_part:
+        sentences.append(translate("The sums over both data sets decide the awards for attacks."))
     if flagged:
-        told.append(
+        sentences.append(
             translate_count(
                 "{count} attack is flagged: far below all others on the same target.",
                 "{count} attacks are flagged: far below all others on the same target.",
                 flagged,
             )
         )
-    return join_sentences(told)
+    return join_sentences(sentences)
 
 
 def _order_cells(table: AttackTable) -> list[tuple[int, int]]:
@@ -203,7 +226,7 @@ def _draw_team_marker(x: float, y: float, style: TeamStyle | None) -> str:
 @cache
 def _draw_score(score: float) -> str:
     """Return the tile and the number of a score of two decimals; a matrix has many equal ones."""
-    number = element("text", f"{score:.2f}", x=_CELL / 2 - 1, y=20, text_anchor="middle",
+    number = element("text", f"{score:.2f}", x=_CELL / 2 - 1, y=_ROW / 2 + 4, text_anchor="middle",
                      class_=f"number {choose_ink(score)}")  # fmt: skip
     return element("rect", fill=viridis(score), **_BOX) + number
 
@@ -211,8 +234,11 @@ def _draw_score(score: float) -> str:
 # Awards with the luck that is in them, so that ties look like ties.
 
 
-_MARGINS_LEFT, _MARGINS_TOP, _LANE, _MARGINS_FOOT = 186.0, 10.0, 34.0, 56.0
+_MARGINS_TOP, _MARGINS_FOOT = 10.0, 56.0
+_LANE, _NARROW_LANE, _MANY = 34.0, 26.0, 12
 _NUMBER = 66.0
+_LARGE_LETTER = 10.0
+"""Width of a letter where the words of a narrow page are largest."""
 _SCORES = {
     "best-anonymization": (mark_for_translation("whereabouts hidden"), "s_T,min"),
     "best-anonymization-reidentification": (mark_for_translation("people not identified"), "s_R,min"),
@@ -224,26 +250,30 @@ _SUMS = {
 }
 
 
-def margins_picture(award: Award, margin: float, styles: dict[str, TeamStyle], *, name: str = "") -> Picture:
+def margins_picture(
+    award: Award, margin: float | None, styles: dict[str, TeamStyle], *, name: str = ""
+) -> Picture:
     """Draw the teams that compete for an award, best first.
 
-    A defence's score is a marker on an axis from 0 to 1, with the band of ± `margin` in which it would lie
-    with other people; grey is where luck alone may have kept a team from winning. Sums of attackers, who
-    all had the same targets, are bars.
+    A defence's score is a marker on an axis from 0 to 1, a sum of an attacker a bar. Both have the band of
+    ± `margin` in which they would lie with other people; grey is where luck alone may have kept a team from
+    winning.
     """
     scored = award.name in _SCORES
     caption = _format_margins_caption(award, margin)
-    width, height = WIDTH - _MARGINS_LEFT - _NUMBER, _LANE * max(len(award.places), 1)
-    largest = max((place.value for place in award.places), default=1.0)
-    area = Area(
-        _MARGINS_LEFT, _MARGINS_TOP, width, height, ROOM_FOR_MARKERS if scored else (0.0, max(largest, 1e-9))
-    )
+    lane_height = _NARROW_LANE if len(award.places) > _MANY else _LANE
+    names = 40 + _LARGE_LETTER * _measure_room(place.team for place in award.places)
+    width, height = WIDTH - names - _NUMBER, lane_height * max(len(award.places), 1)
+    largest = max((place.value for place in award.places), default=1.0) + (margin or 0)
+    area = Area(names, _MARGINS_TOP, width, height, ROOM_FOR_MARKERS if scored else (0.0, max(largest, 1e-9)))
     canvas = Canvas(WIDTH, area.bottom + _MARGINS_FOOT, name=name or f"award-{award.name}", title=award.title,
                     description=caption)  # fmt: skip
-    if scored and award.places:
-        best = award.places[0].value
-        left = area.x(max(best - 2 * margin, area.across[0]))
-        canvas.draw("rect", x=left, y=area.top, width=area.x(best) - left, height=area.height, fill=GREY,
+    if margin is not None and award.places:
+        # The best of the scores is the highest, the best of the sums the lowest.
+        best, low, high = award.places[0].value, area.across[0], area.across[1]
+        ends = (best - 2 * margin, best) if scored else (best, best + 2 * margin)
+        left, right = (area.x(min(max(end, low), high)) for end in ends)
+        canvas.draw("rect", x=left, y=area.top, width=right - left, height=area.height, fill=GREY,
                     fill_opacity=0.25, class_="tie-band")  # fmt: skip
     if scored:
         words, symbol = _SCORES[award.name]
@@ -263,49 +293,52 @@ def margins_picture(award: Award, margin: float, styles: dict[str, TeamStyle], *
             good,
         )
     for lane, place in enumerate(award.places):
-        y = area.top + _LANE * (lane + 0.5)
+        y = area.top + lane_height * (lane + 0.5)
         canvas.words(22, y + 5, f"{place.place}", text_anchor="end", class_="strong number")
-        canvas.name(30, y + 5, place.team, room=15)
-        canvas.draw("line", x1=_MARGINS_LEFT, y1=y, x2=WIDTH - _NUMBER, y2=y, class_="grid")
-        style = styles[place.team]
-        band = margin if scored else None
-        x, words = area.x(place.value), f"{isolate_name(place.team)}: {place.value:.3f}"
-        if band is None:
+        canvas.name(30, y + 5, place.team, room=_ROOM)
+        canvas.draw("line", x1=area.left, y1=y, x2=WIDTH - _NUMBER, y2=y, class_="grid")
+        style, x = styles[place.team], area.x(place.value)
+        if not scored:
             canvas.draw("rect", x=area.left, y=y - 9, width=x - area.left, height=18, fill=style.colour,
                         class_="mark")  # fmt: skip
-        else:
-            left, right = (area.x(place.value + sign * band) for sign in (-1, 1))
-            canvas.draw("rect", x=left, y=y - 12, width=right - left, height=24, fill=style.colour,
-                        fill_opacity=0.6, class_="margin")  # fmt: skip
-            canvas.add(draw_marker(x, y, style.marker, style.colour, title=f"{words} ± {band:.3f}"))
+        if margin is not None:
+            left, right = (area.x(place.value + sign * margin) for sign in (-1, 1))
+            if scored:
+                canvas.draw("rect", x=left, y=y - 12, width=right - left, height=24, fill=style.colour,
+                            fill_opacity=0.6, class_="margin")  # fmt: skip
+                words = f"{isolate_name(place.team)}: {place.value:.3f} ± {margin:.3f}"
+                canvas.add(draw_marker(x, y, style.marker, style.colour, title=words))
+            else:
+                path = _draw_capped_line(max(left, area.left), y, right, y)
+                canvas.draw("path", d=path, class_="line margin")
         canvas.words(WIDTH - 4, y + 5, f"{place.value:.3f}", text_anchor="end", class_="number")
     rows = tuple((place.place, shorten_name(place.team, 40), place.value) for place in award.places)
     header = (translate("place"), translate("team"), translate("score") if scored else translate("sum"))
     return Picture(canvas.markup(), caption, header, rows)
 
 
-def _format_margins_caption(award: Award, margin: float) -> str:
+def _format_margins_caption(award: Award, margin: float | None) -> str:
     if not award.places:
-        return translate("{award}: nobody earned it.", award=award.title)
-    told = translate(
+        return translate("{award}: no winner.", award=award.title)
+    summary = translate(
         "{award}: {teams} with {score}.",
         award=award.title,
         teams=join_names([isolate_name(name) for name in award.winners]),
         score=f"{award.places[0].value:.3f}",
     )
-    if award.name not in DEFENCES:
-        return told
+    if margin is None:
+        return summary
     close, luck = [isolate_name(name) for name in find_tied_teams(award, margin)], f"{margin:.3f}"
     if not close:
         return translate(
-            "{told} Bands: ± {margin}, the luck of the people drawn; nobody else comes so near that it could "
-            "be a tie.",
-            told=told,
+            "{text} Bands: ± {margin}, the variation between groups of people; no "
+            "other team is close enough to be tied.",
+            text=summary,
             margin=luck,
         )
     return translate(
-        "{told} Bands: ± {margin}, the luck of the people drawn; within it, and so as good as tied: {teams}.",
-        told=told,
+        "{text} Bands: ± {margin}, the variation between groups of people. Tied within this margin: {teams}.",
+        text=summary,
         margin=luck,
         teams=join_names(close),
     )
@@ -318,8 +351,8 @@ _STEPS = {2: (0, 100.0), 1: (1, 124.0), 3: (2, 78.0)}
 """Place → where it stands from left to right, and how high; even the lowest has room for its score."""
 _GAP, _LINE, _MOST = 6.0, 25.0, 4
 _WIDE = (WIDTH - 2 * _GAP - 4) / 3
-_PODIUM_ROOM = 18
-"""Letters that a name may have: 9 units each where the words of a narrow page are largest."""
+_PODIUM_ROOM = 16
+"""Letters of a line of a name: 10 units each where the words of a narrow page are largest."""
 
 
 def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = "") -> Picture:
@@ -329,7 +362,7 @@ def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = ""
     the first.
     """
     steps = {place: [one for one in award.places if one.place == place] for place in _STEPS}
-    most = max((min(len(teams), _MOST + 1) for teams in steps.values()), default=1)
+    most = max(map(_count_lines, steps.values()), default=1)
     bottom = 24 + _LINE * max(most, 1) + max(height for _, height in _STEPS.values())
     caption = _format_podium_caption(award, steps)
     title = translate("Podium: {award}", award=award.title)
@@ -349,15 +382,20 @@ def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = ""
                     middle, top + 66, f"{teams[0].value:.3f}", text_anchor="middle", class_="soft number"
                 )
                 lines = teams if len(teams) <= _MOST else teams[: _MOST - 1]
+                level = float(len(teams) > len(lines))
                 if len(teams) > len(lines):
                     rest = teams[len(lines) :]
                     more = translate("and {number} more", number=len(rest))
                     whole = translate(", ").join(shorten_name(one.team, 40) for one in rest)
                     canvas.words(middle, top - 12, more, text_anchor="middle", class_="soft", whole=whole)
-                for line, one in enumerate(reversed(lines), len(teams) > len(lines)):
-                    y, style = top - 12 - _LINE * line, styles[one.team]
+                for one in reversed(lines):
+                    style, words = styles[one.team], wrap_name(one.team, _PODIUM_ROOM)
+                    level += len(words)
+                    y = top - 12 - _LINE * (level - 1)
                     canvas.add(draw_marker(left + 10, y - 5, style.marker, style.colour))
-                    canvas.name(left + 22, y, one.team, room=_PODIUM_ROOM, class_="strong")
+                    for line, part in enumerate(words):
+                        whole = replace_invisible(one.team)
+                        canvas.words(left + 22, y + _LINE * line, part, whole=whole, class_="strong")
     canvas.draw("line", x1=8, y1=bottom, x2=WIDTH - 8, y2=bottom, class_="line")
     rows = tuple(
         (one.place, replace_invisible(one.team), one.value) for teams in steps.values() for one in teams
@@ -370,10 +408,16 @@ def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = ""
     )
 
 
+def _count_lines(teams: Sequence[Standing]) -> int:
+    """Return how many lines the names on a step of the podium take."""
+    shown = teams if len(teams) <= _MOST else teams[: _MOST - 1]
+    return (len(teams) > len(shown)) + sum(len(wrap_name(one.team, _PODIUM_ROOM)) for one in shown)
+
+
 def _format_podium_caption(award: Award, steps: dict[int, list[Standing]]) -> str:
     if not award.places:
-        return translate("{award}: nobody earned it.", award=award.title)
-    told = [
+        return translate("{award}: no winner.", award=award.title)
+    places = [
         translate(
             "{place}. {teams} ({score})",
             place=place,
@@ -383,7 +427,7 @@ def _format_podium_caption(award: Award, steps: dict[int, list[Standing]]) -> st
         for place in sorted(steps)
         if steps[place]
     ]
-    return translate("{award}: {places}.", award=award.title, places=list_names(told))
+    return translate("{award}: {places}.", award=award.title, places=list_names(places))
 
 
 # Privacy against privacy, and usefulness against privacy: one marker a team.
@@ -409,7 +453,7 @@ def privacy_picture(
 ) -> Picture:
     """Draw s_R,min × s_T,min of the valid data sets ([contest] Figure 9).
 
-    One marker a team with bars for the luck of the people drawn, a cross for the pseudonymised team, grey
+    One marker per team with bars for the luck of the people drawn, a cross for the pseudonymised team, grey
     dots for sample defences: those of the board, and `samples`.
     """
     rows, greys = select_compared_rows(board), _select_samples(board, samples)
@@ -432,7 +476,8 @@ def privacy_picture(
     for row in rows:
         style = styles[row.team]
         canvas.add(_draw_error_bars(row.s_R_min, row.s_T_min, luck, style, across=True))
-        canvas.add(_draw_dot(row, row.s_R_min, f"{row.s_R_min:.{decimals}f}", decimals, style))
+        at = row.s_R_min, row.s_T_min
+        canvas.add(_draw_dot(row, at, f"{row.s_R_min:.{decimals}f}", decimals, style))
     shown = [row for row in select_challenge_rows(board) if row.valid]
     return Picture(
         canvas.markup(),
@@ -444,19 +489,28 @@ def privacy_picture(
 
 
 def usefulness_picture(
-    board: Board, samples: Sequence[SweepRow] = (), *, name: str = "usefulness", decimals: int = DECIMALS
+    board: Board, samples: Sequence[SweepRow] = (), data_set: int | None = None, *, decimals: int = DECIMALS
 ) -> Picture:
-    """Draw usefulness × privacy; the area in which data sets are valid is shaded, invalid ones are hollow."""
-    rows = [row for row in select_challenge_rows(board) if row.utility is not None]
-    greys, caption = _select_samples(board, samples), describe_costs(board, samples)
+    """Draw usefulness × privacy; the area in which data sets are valid is shaded, invalid ones are hollow.
+
+    Parameters
+    ----------
+    data_set
+        The challenge, where teams defend two data sets: the first is scored by the people who were not
+        identified, the last by the whereabouts that stayed hidden.
+    """
+    number = data_set or board.rules.data_sets
+    is_last = number == board.rules.data_sets
+    rows = [row for row in select_challenge_rows(board, number) if row.utility is not None]
+    greys, caption = _select_samples(board, samples), describe_costs(board, samples, number)
+    name = "usefulness" if is_last else f"usefulness-{number}"
     canvas = Canvas(WIDTH, _HEIGHT, name=name, title=translate("What privacy costs"), description=caption)
     x = _AREA.x(board.rules.utility_threshold)
     canvas.draw("rect", x=x, y=_AREA.top, width=_AREA.right - x, height=_AREA.height, fill=GREEN,
                 fill_opacity=0.14, class_="valid-area")  # fmt: skip
     draw_axis_below(canvas, _AREA, SCORE_TICKS, translate("usefulness"), "s_U", translate("right is better"))
-    draw_axis_left(
-        canvas, _AREA, SCORE_TICKS, translate("whereabouts hidden"), "s_T,min", translate("up is better")
-    )
+    words, symbol = ("whereabouts hidden", "s_T,min") if is_last else ("people not identified", "s_R,min")
+    draw_axis_left(canvas, _AREA, SCORE_TICKS, translate(words), symbol, translate("up is better"))
     threshold = board.rules.utility_threshold
     x = _AREA.x(threshold)
     canvas.draw("line", x1=x, y1=_AREA.top, x2=x, y2=_AREA.bottom, stroke=GREEN, stroke_width=2,
@@ -465,14 +519,14 @@ def usefulness_picture(
     words = translate("valid from {threshold} on", threshold=f"{threshold:g}")
     canvas.words(x - 8 if left else x + 8, _AREA.top + 22, words, text_anchor="end" if left else "start",
                  class_="strong halo")  # fmt: skip
-    _draw_samples(canvas, ((one.name, one.utility, one.s_T_min) for one in greys))
+    _draw_samples(canvas, ((one.name, one.utility, one.s_T_min if is_last else one.s_R_min) for one in greys))
     styles, luck = assign_team_styles(board.roster), estimate_margin(board.rules.users)
     for row in rows:
         assert row.utility is not None
-        style = styles[row.team]
+        style, score = styles[row.team], row.s_T_min if is_last else row.s_R_min
         if row.valid:
-            canvas.add(_draw_error_bars(row.utility, row.s_T_min, luck, style, across=False))
-        canvas.add(_draw_dot(row, row.utility, f"{row.utility:.3f}", decimals, style))
+            canvas.add(_draw_error_bars(row.utility, score, luck, style, across=False))
+        canvas.add(_draw_dot(row, (row.utility, score), f"{row.utility:.3f}", decimals, style))
     return Picture(
         canvas.markup(),
         caption,
@@ -485,13 +539,15 @@ def usefulness_picture(
 def _format_privacy_caption(board: Board, samples: Sequence[SweepRow], valid: int, luck: float) -> str:
     if not valid:
         return translate("No valid data set yet.")
-    told = describe_privacies(board, samples) or translate_count(
-        "{count} valid data set: too few to say what goes together.",
-        "{count} valid data sets: too few to say what goes together.",
+    summary = describe_privacies(board, samples) or translate_count(
+        "{count} valid data set: too few for a correlation.",
+        "{count} valid data sets: too few for a correlation.",
         valid,
     )
     return translate(
-        "{told} Bars: ± {margin}, the luck of the people drawn.", told=told, margin=f"{luck:.3f}"
+        "{text} Bars: ± {margin}, the variation between groups of people.",
+        text=summary,
+        margin=f"{luck:.3f}",
     )
 
 
@@ -522,11 +578,12 @@ def _draw_samples(canvas: Canvas, points: Iterable[tuple[str, float | None, floa
             canvas.draw("circle", words, cx=_AREA.x(x), cy=_AREA.y(y), r=4.5, fill=GREY, class_="sample")
 
 
-def _draw_dot(row: BoardRow, x: float, told: str, decimals: int, style: TeamStyle) -> str:
-    """Draw a team's marker; `told` is the value across as words, which may have more decimals than s_T."""
-    words = f"{isolate_name(row.team)}: {told}, {row.s_T_min:.{decimals}f}"
-    at = _AREA.x(x), _AREA.y(row.s_T_min)
-    return draw_marker(*at, style.marker, style.colour, hollow=not row.valid, title=words)
+def _draw_dot(row: BoardRow, at: tuple[float, float], label: str, decimals: int, style: TeamStyle) -> str:
+    """Draw a team's marker; `label` is the value across as words, which may have more decimals."""
+    words = f"{isolate_name(row.team)}: {label}, {at[1]:.{decimals}f}"
+    return draw_marker(
+        _AREA.x(at[0]), _AREA.y(at[1]), style.marker, style.colour, hollow=not row.valid, title=words
+    )
 
 
 def _draw_error_bars(x: float, y: float, luck: float, style: TeamStyle, *, across: bool) -> str:
@@ -548,8 +605,8 @@ def _draw_capped_line(x1: float, y1: float, x2: float, y2: float) -> str:
 
 def _build_table(rows: Sequence[BoardRow], greys: Sequence[_SamplePoint]) -> tuple[tuple[Any, ...], ...]:
     own = [(row.team, row.utility, row.valid, row.s_R_min, row.s_T_min) for row in rows]
-    lines, told = [*own, *greys], {True: translate("yes"), False: translate("no")}
-    return tuple((shorten_name(name, 40), u, told[bool(valid)], r, t) for name, u, valid, r, t in lines)
+    lines, words = [*own, *greys], {True: translate("yes"), False: translate("no")}
+    return tuple((shorten_name(name, 40), u, words[bool(valid)], r, t) for name, u, valid, r, t in lines)
 
 
 def _format_legend(
@@ -587,12 +644,12 @@ def gauge_picture(utility: float | None, rules: Rules, *, name: str = "gauge") -
         )
     x = _GAUGE_AREA.x(rules.utility_threshold)
     canvas.draw("line", x1=x, y1=_GAUGE_AREA.top - 10, x2=x, y2=_GAUGE_AREA.bottom, class_="line threshold")
-    left, told = (
+    left, label = (
         rules.utility_threshold > 0.75,
         translate("valid from {threshold} on", threshold=f"{rules.utility_threshold:g}"),
     )
     canvas.words(
-        x + (4 if left else -4), _GAUGE_AREA.top - 17, told,
+        x + (4 if left else -4), _GAUGE_AREA.top - 17, label,
         text_anchor="end" if left else "middle" if rules.utility_threshold > 0.25 else "start",
         class_="strong",
     )  # fmt: skip

@@ -61,7 +61,9 @@ def cheating_picture(
         ("usefulness", _USEFULNESS, [row.utility for row in cheating]),
     )
     area = Area(66, 12, WIDTH - 84, 320, ROOM_FOR_MARKERS, ROOM_FOR_MARKERS)
-    canvas = Canvas(WIDTH, area.bottom + 52, name=name, title="What cheating gains", description=caption)
+    canvas = Canvas(
+        WIDTH, area.bottom + 52, name=name, title="Scores of the cheating team", description=caption
+    )
     draw_axis_below(canvas, area, _list_percents(1.0), "people whose traces are swapped")
     draw_axis_left(canvas, area, SCORE_TICKS, "score", good="up is better")
     for words, style, values in lines:
@@ -89,11 +91,24 @@ _TABLE = (
 
 
 def afterwards_picture(
-    rows: Sequence[SweepRow], contest_attacks: Sequence[str], *, name: str = "afterwards"
+    rows: Sequence[SweepRow],
+    contest_attacks: Sequence[str],
+    teams: Mapping[str, str] | None = None,
+    *,
+    name: str = "afterwards",
 ) -> Picture:
-    """Draw the whereabouts that the contest's attacks leave beside those that all attacks leave.
+    """Draw the whereabouts that the contest's attacks leave next to those that all attacks leave.
 
     A grey band says between which values any figure must lie.
+
+    Parameters
+    ----------
+    rows
+        The defences, each met by every attack.
+    contest_attacks
+        The attacks of the contest.
+    teams
+        The names of those who use a defence, by the defence.
     """
     caption = _describe_afterwards(rows, contest_attacks)
     area = Area(16, 4, WIDTH - 32, _LANE * len(rows), ROOM_FOR_MARKERS)
@@ -102,7 +117,8 @@ def afterwards_picture(
     draw_axis_below(canvas, area, SCORE_TICKS, words, "s_T,min", good)
     for lane, row in enumerate(rows):
         y, defence = area.top + _LANE * lane + 37, isolate_name(row.defence, 40)
-        canvas.name(area.left, y - 17, row.defence, room=40, class_="halo")
+        label = f"{teams[row.defence]}: {row.defence}" if teams and row.defence in teams else row.defence
+        canvas.name(area.left, y - 17, label, room=52, class_="halo")
         if row.band is not None:
             left, right = area.x(row.band.estimate), area.x(row.band.ceiling)
             ends = f"from {row.band.estimate:.3f} (estimate) to {row.band.ceiling:.3f}"
@@ -125,7 +141,7 @@ def afterwards_picture(
         [
             format_badge("attacks of the contest", _OF_CONTEST, hollow=True),
             format_badge("all attacks", _OF_ALL),
-            format_badge("what is possible at all", TeamStyle(_BAND, "square")),
+            format_badge("possible range", TeamStyle(_BAND, "square")),
         ]
     )
     table = tuple(_build_number_row(row, contest_attacks) for row in rows)
@@ -137,7 +153,7 @@ def _find_least(scores: Mapping[str, float], names: Iterable[str]) -> float | No
 
 
 def _describe_afterwards(rows: Sequence[SweepRow], contest_attacks: Sequence[str]) -> str:
-    """Say what the picture shows, in numbers."""
+    """Return what the picture shows, in numbers."""
     known = [(row, _find_least(row.scores.trace_inference, contest_attacks)) for row in rows]
     lost = [
         (before - row.scores.s_T_min, row.defence)
@@ -145,16 +161,16 @@ def _describe_afterwards(rows: Sequence[SweepRow], contest_attacks: Sequence[str
         if before is not None and row.scores.s_T_min is not None
     ]
     if not lost:
-        return "No attack of the contest asked where people were."
+        return "No attack of the contest inferred whereabouts."
     most, defence = max(lost)
-    told = f"The further attacks take most from {defence}: {most:.3f}." if most > 0 else ""
+    told = f"The additional attacks reduce the score of {defence} most: by {most:.3f}." if most > 0 else ""
     over = [row.defence for row, before in known if row.band and before and before > row.band.ceiling]
     if over:
         told += (
-            f" Against the attacks of the contest {join_names(over)} would seem to hide more than habits "
-            "alone leave, which no release can: such a figure says that the attacks were weak."
+            f" Against the attacks of the contest, the score of {join_names(over)} is higher than that "
+            "of habits alone. No release can hide more than that, so the attacks were weak."
         )
-    return told.strip() or "The further attacks find out no more than those of the contest."
+    return told.strip() or "The additional attacks find out no more than those of the contest."
 
 
 def _build_number_row(row: SweepRow, contest_attacks: Sequence[str]) -> tuple[Any, ...]:
@@ -193,10 +209,13 @@ def displacement_picture(
     labels = next(iter(moved.values())).labels
     shares = {team: one.shares.tolist() for team, one in moved.items()}
     left_there = "; ".join(
-        f"{isolate_name(team)} left {share[0]:.0%} of all events where they were"
+        f"{isolate_name(team)} released {share[0]:.0%} of all events at their original place"
         for team, share in shares.items()
     )
-    caption = f"How the usefulness was spent: {left_there}. A set of places counts with its mean distance."
+    caption = (
+        f"Distances between original and released events: {left_there}. A set of "
+        "places counts with its mean distance."
+    )
     most = max(max(share) for share in shares.values())
     lane = _BAR * len(shares) + _BETWEEN
     area = Area(_LABELS, 8, WIDTH - _LABELS - 18, lane * len(labels), (0.0, max(most, 0.01)))
@@ -215,7 +234,7 @@ def displacement_picture(
     y = area.top + lane * (1 + limit_km / BIN_KM)
     canvas.draw("line", x1=_LABELS, y1=y, x2=area.right, y2=y, stroke=VERMILION, stroke_width=2,
                 stroke_dasharray="4 4", class_="limit")  # fmt: skip
-    canvas.words(area.right, y - 6, f"worthless from {limit_km:g} km on", text_anchor="end",
+    canvas.words(area.right, y - 6, f"utility 0 from {limit_km:g} km on", text_anchor="end",
                  class_="strong halo")  # fmt: skip
     header = ("distance", *(shorten_name(team, 40) for team in shares))
     rows = tuple((label, *(share[row] for share in shares.values())) for row, label in enumerate(labels))

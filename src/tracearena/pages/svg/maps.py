@@ -155,7 +155,7 @@ def _draw_cross(x: float, y: float) -> str:
 
 
 def draw_key(canvas: Canvas, ground: MapProjection, ticks: Ticks, words: str) -> None:
-    """Say which colour is how much; ticks are shares with their labels."""
+    """Print which colour is how much; ticks are shares with their labels."""
     y, left, width = ground.bottom + 34, min(ground.left, 90.0) + 14, 170.0
     for step in range(_LEVELS):
         colour = viridis(step / (_LEVELS - 1))
@@ -328,9 +328,9 @@ def day_picture(
     """
     moved = int((obfuscated.is_single & (obfuscated.codes != original.place_index)).sum())
     caption = (
-        f"{whose}: of {original.n_events} times of this person's day, {moved} were moved, "
-        f"{int(obfuscated.is_set.sum())} became a set of places and {int(obfuscated.is_deleted.sum())} were "
-        "hidden."
+        f"{whose}: of {original.n_events} events on this person's day, {moved} were moved, "
+        f"{int(obfuscated.is_set.sum())} became a set of places and "
+        f"{int(obfuscated.is_deleted.sum())} were deleted."
     )
     ground = MapProjection(original.places, compute_day_box(original, obfuscated))
     canvas = Canvas(
@@ -376,7 +376,7 @@ def day_picture(
     return Picture(
         canvas.markup(),
         caption,
-        ("time", "true region", "published regions (* hidden)"),
+        ("time", "true region", "published regions (* deleted)"),
         rows,
         format_legend([format_badge(words, one) for words, one in badges]),
     )
@@ -400,7 +400,7 @@ def build_map_data(original: Traces) -> dict[str, Any]:
     - ``map``: ``width_km`` and ``height_km`` of the ground, ``scale_km`` of a good scale bar, ``grid``
       (``rows`` and ``columns``, the first row in the south; None without one), for each place ``x_km`` and
       ``y_km`` from the south-west corner and its ``ids``, and ``sensitive``, the places that are.
-    - ``clock``: ``per_day`` instants a day, ``labels`` of the instants of a day.
+    - ``clock``: ``per_day`` instants per day, ``labels`` of the instants of a day.
 
     >>> from tracearena.traces import Clock
     >>> places = Places([35.0, 35.1], [139.0, 139.1])

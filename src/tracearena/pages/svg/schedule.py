@@ -9,25 +9,28 @@ from typing import NamedTuple
 from tracearena.checks import require_whole
 from tracearena.contest.phases import Phase, PhaseAnswer, Schedule, phase_at
 from tracearena.i18n import mark_for_translation, translate, translate_count
-from tracearena.pages.html import BLUE, VERMILION, format_day, format_day_and_hour, format_duration
+from tracearena.pages.html import (
+    BLUE,
+    VERMILION,
+    format_day,
+    format_day_and_hour,
+    format_duration,
+    format_utc,
+)
 from tracearena.pages.svg.canvas import WIDTH, Area, Canvas, Picture, draw_axis_left, make_hint
 
 _LEFT, _TOP, _THICK, _HEIGHT = 14.0, 44.0, 30.0, 132
 _PAUSE, _RESULTS = 0.16, 0.66
 """Lengths of a pause and of the results where a phase is 1."""
 _NAMES = {
-    Phase.REGISTRATION: mark_for_translation("registration"),
     Phase.ANONYMIZATION: mark_for_translation("anonymization"),
     Phase.ATTACK: mark_for_translation("attack"),
     Phase.RESULTS: mark_for_translation("results"),
 }
 _RUNS = {
-    Phase.REGISTRATION: mark_for_translation("The registration phase runs: {left} left, until {change} UTC."),
-    Phase.ANONYMIZATION: mark_for_translation(
-        "The anonymization phase runs: {left} left, until {change} UTC."
-    ),
-    Phase.ATTACK: mark_for_translation("The attack phase runs: {left} left, until {change} UTC."),
-    Phase.RESULTS: mark_for_translation("The results phase runs: {left} left, until {change} UTC."),
+    Phase.ANONYMIZATION: mark_for_translation("The anonymization phase runs: {left} left, until {change}."),
+    Phase.ATTACK: mark_for_translation("The attack phase runs: {left} left, until {change}."),
+    Phase.RESULTS: mark_for_translation("The results phase runs: {left} left, until {change}."),
 }
 
 
@@ -48,10 +51,10 @@ class _PhaseSpan(NamedTuple):
 
 
 def timeline_picture(schedule: Schedule, now: datetime, *, name: str = "timeline") -> Picture:
-    """Draw registration, anonymization, attack and results, and the time that it is.
+    """Draw anonymization, attack and results, and the time that it is.
 
-    Phases are drawn equally long, pauses shorter and hatched, so that a long registration leaves room
-    for the others. Times are in UTC; each carries ``data-time``, from which a page may write them in the
+    Phases are drawn equally long, pauses shorter and hatched, so that a long phase leaves room for
+    the others. Times are in UTC; each carries ``data-time``, from which a page may write them in the
     reader's zone.
 
     Parameters
@@ -97,7 +100,7 @@ def timeline_picture(schedule: Schedule, now: datetime, *, name: str = "timeline
         for stretch in stretches
         if stretch.phase is not None
     )
-    header = (translate("phase"), translate("begins (UTC)"), translate("ends (UTC)"), translate("state"))
+    header = (translate("phase"), translate("begins"), translate("ends"), translate("state"))
     return Picture(canvas.markup(), caption, header, rows)
 
 
@@ -140,7 +143,7 @@ def _format_timeline_caption(answer: PhaseAnswer) -> str:
     left, change = format_duration(answer.time_left), _format_time(answer.next_change)
     if answer.phase is None:
         return translate(
-            "Nothing is taken at the moment; the next phase begins in {left}, on {change} UTC.",
+            "No files are accepted now; the next phase begins in {left}, at {change}.",
             left=left,
             change=change,
         )
@@ -148,10 +151,10 @@ def _format_timeline_caption(answer: PhaseAnswer) -> str:
 
 
 def _format_time(time: datetime | None) -> str:
-    return "–" if time is None else f"{time:%Y-%m-%d %H:%M}"
+    return "–" if time is None else format_utc(time)
 
 
-# How busy a contest is: uploads an hour.
+# How busy a contest is: uploads per hour.
 
 
 _AREA_LEFT, _ACTIVITY_TOP, _TALL, _ACTIVITY_HEIGHT = 66.0, 12.0, 150.0, 222
@@ -162,7 +165,7 @@ _TICKS = 3
 def activity_picture(
     arrivals: Iterable[datetime], now: datetime, *, hours: int = 48, name: str = "activity"
 ) -> Picture:
-    """Draw how many uploads came in each of the last hours, by the server's clock (UTC).
+    """Draw how many uploads came in each of the last hours, by the server's clock.
 
     Parameters
     ----------
@@ -203,7 +206,7 @@ def activity_picture(
     for bar, (begin, count) in enumerate(counts.items()):
         if count:
             left, right = area.x(bar + 0.08), area.x(bar + 0.92)
-            canvas.draw("rect", make_hint(f"{format_day_and_hour(begin)}: {count}"), x=left,
+            canvas.draw("rect", make_hint(f"{format_utc(begin)}: {count}"), x=left,
                 y=area.y(count), fill=BLUE,
                         width=right - left, height=area.bottom - area.y(count), data_count=count)  # fmt: skip
     starts = list(counts)
@@ -211,10 +214,10 @@ def activity_picture(
     step = -(-len(starts) // _TICKS)
     for bar in range(0, len(starts), step):
         canvas.words(area.x(bar), area.bottom + 19, format_day_and_hour(starts[bar]), class_="soft number",
-                     data_time=starts[bar].isoformat())  # fmt: skip
-    canvas.words(area.left + area.width / 2, area.bottom + 43, translate("hour (UTC)"), text_anchor="middle")
-    rows = tuple((f"{begin:%Y-%m-%d %H:00}", count) for begin, count in counts.items())
-    return Picture(canvas.markup(), caption, (translate("hour (UTC)"), translate("uploads")), rows)
+                     data_time=starts[bar].isoformat(), data_part="day-hour")  # fmt: skip
+    canvas.words(area.left + area.width / 2, area.bottom + 43, translate("hour"), text_anchor="middle")
+    rows = tuple((format_utc(begin), count) for begin, count in counts.items())
+    return Picture(canvas.markup(), caption, (translate("hour"), translate("uploads")), rows)
 
 
 def _floor_hour(time: datetime) -> datetime:
@@ -225,13 +228,13 @@ def _format_activity_caption(counts: dict[datetime, int]) -> str:
     total, hours = sum(counts.values()), len(counts)
     span = translate_count("in the last hour", "in the last {count} hours", hours)
     if not total:
-        return translate("No upload came {span}.", span=span)
+        return translate("No upload arrived {span}.", span=span)
     busiest = max(counts, key=counts.__getitem__)
     return translate_count(
-        "{count} upload came {span}; the busiest hour began on {began} UTC and brought {most}.",
-        "{count} uploads came {span}; the busiest hour began on {began} UTC and brought {most}.",
+        "{count} upload arrived {span}; the busiest hour began at {began} with {most}.",
+        "{count} uploads arrived {span}; the busiest hour began at {began} with {most}.",
         total,
         span=span,
-        began=translate("{day} at {time}", day=format_day(busiest), time=f"{busiest:%H:%M}"),
+        began=format_utc(busiest),
         most=f"{counts[busiest]:,}",
     )
