@@ -9,7 +9,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 # Tests start many interpreters: they need not compile the same source again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo contest test test-long check lint record bench docs messages clean
+.PHONY: demo contest test test-long check lint record bench mutants docs messages clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("tracearena needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
@@ -40,11 +40,16 @@ test-long: $(STAMP)
 	$(BIN)/pytest -n 2 -m long tests
 
 record: $(STAMP)
-	$(BIN)/pytest -q -n 2 tests/recorded --record-anew
+	$(BIN)/pytest -q -n 2 tests/recorded --record
 
 bench: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+# Changes the core in many places, one at a time, and sees whether a test of the same area notices.
+mutants: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[mutants]'
+	$(BIN)/python -m tests.mutants
 
 docs: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -68,7 +68,7 @@ def one_size(events: int, folder: Path) -> None:
     subprocess.run([sys.executable, "-c", write], cwd=Path(__file__).parent, check=True)
     size = sum(file.stat().st_size for file in city.iterdir())
     users = -(-events * USERS // (USERS * DAYS * 48)) if events else 0
-    print(f"\n{events:,} events of about {users:,} users, {size / events:.1f} bytes an event")
+    print(f"\n{events:,} events of about {users:,} users, {size / events:.1f} bytes per event")
     limit = None
     for name, command in commands_of(city, released, out).items():
         seconds, processor, peak = measured(command)
@@ -76,7 +76,7 @@ def one_size(events: int, folder: Path) -> None:
         Path(f"{out}.parquet").unlink(missing_ok=True)
         print(
             f"  {name:<20} {seconds:8.1f} s  {events / seconds / 1e6:6.2f} M events/s  "
-            f"{processor / events * 1e9:5.0f} ns an event of processor time  {peak:7.0f} MiB  "
+            f"{processor / events * 1e9:5.0f} ns of processor time per event  {peak:7.0f} MiB  "
             f"{seconds / limit:5.2f} times Polars",
             flush=True,
         )

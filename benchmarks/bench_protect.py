@@ -20,7 +20,7 @@ import numpy as np
 
 import tracearena as ta
 from tracearena.algorithms import catalogue
-from tracearena.audit import Settings, protect_in_stages
+from tracearena.audit import AuditInput, Settings, protect_in_stages
 from tracearena.audit.data import AuditData
 from tracearena.audit.linkability import build_linkage_task, find_by_linker, find_strongest
 from tracearena.audit.protection import apply_defence, needs_cells
@@ -60,7 +60,7 @@ def one_seed(data: str, target: float, seed: int, gowalla: str | None) -> Iterat
     aside = np.zeros(traces.n_users, bool)
     aside[np.random.default_rng(seed).permutation(traces.n_users)[: traces.n_users // 3]] = True
     others = traces.take_users(np.flatnonzero(~aside))
-    *_, chosen = protect_in_stages(others, target=target, settings=Settings(), seed=seed, compare=False)
+    *_, chosen = protect_in_stages(AuditInput(others), Settings(found_again=target), seed=seed, compare=False)
     seconds = time.process_time() - began
     if chosen.chosen is None or chosen.proof is None or chosen.proof.usefulness is None:
         least = chosen.least

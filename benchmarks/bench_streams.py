@@ -120,7 +120,7 @@ def one_size(points: int, folder: Path, *, applications: bool) -> Found:
     count = int(pl.scan_parquet(city / "*.parquet").select(pl.len()).collect().item())
     released = folder / f"released-{points}"
     commands = applications_of(city, released) if applications else commands_of(city, out)
-    print(f"\n{count:,} points, {_bytes_of(city) / count:.1f} bytes a point")
+    print(f"\n{count:,} points, {_bytes_of(city) / count:.1f} bytes per point")
     found = {}
     for name, command in commands.items():
         found[name] = seconds, processor, peak = measured(command)
@@ -130,7 +130,7 @@ def one_size(points: int, folder: Path, *, applications: bool) -> Found:
         ratio = seconds / found["polars alone"][0]
         print(
             f"  {name:<20} {seconds:8.1f} s  {count / seconds / 1e6:6.2f} M points/s  "
-            f"{processor / count * 1e9:5.0f} ns a point of processor time  {peak:7.0f} MiB  "
+            f"{processor / count * 1e9:5.0f} ns of processor time per point  {peak:7.0f} MiB  "
             f"{ratio:5.2f} times Polars",
             flush=True,
         )
@@ -138,7 +138,7 @@ def one_size(points: int, folder: Path, *, applications: bool) -> Found:
 
 
 def measure_travel(points: int, folder: Path) -> dict[str, float]:
-    """Return the bytes a point that travel when two workers work on a city that was written before."""
+    """Return the bytes per point that travel when two workers work on a city that was written before."""
     city, out = folder / f"city-{points}", folder / "out"
     blur = ["obfuscate", "GeoInd(100m)", str(city), str(out), "--to", "partitions", "--seed", "1"]
     found = {}
@@ -149,8 +149,8 @@ def measure_travel(points: int, folder: Path) -> dict[str, float]:
         found[name] = (_sent() - before) / points
         shutil.rmtree(out, ignore_errors=True)
         print(
-            f"  {name:<20} {seconds:8.1f} s, {peak:.0f} MiB in the process that asks; "
-            f"{found[name]:.3f} bytes a point travel",
+            f"  {name:<20} {seconds:8.1f} s, {peak:.0f} MiB in the calling process; "
+            f"{found[name]:.3f} bytes per point travel",
             flush=True,
         )
     return found
@@ -167,8 +167,8 @@ def cluster_arithmetic(points: int, found: Found, travel: dict[str, float], matc
         ns = found[name][0] / points * 1e9
         minutes, megabytes = ns * POINTS / MACHINES / 60e9, each * POINTS / 1e6
         print(
-            f"  {name}: {ns:.0f} ns a point / {MACHINES} = {minutes:.1f} min; "
-            f"{each:.3f} bytes a point = {megabytes:,.0f} MB travel"
+            f"  {name}: {ns:.0f} ns per point / {MACHINES} = {minutes:.1f} min; "
+            f"{each:.3f} bytes per point = {megabytes:,.0f} MB travel"
         )
     print("  points are read and written where the workers are")
     if match_s is not None:

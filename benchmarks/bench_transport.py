@@ -48,10 +48,10 @@ def walks(users: int, days: int = 20, side: int = 32) -> Traces:
 def problems_of(traces: Traces) -> list[Problem]:
     """Collect what the defence gives the solver."""
     found: list[Problem] = []
-    ours = _kernels.choose_visit_moves
+    ours = _kernels.carry_surplus
 
     def noted(*given: Any) -> Any:
-        source_offsets, _, surplus, sink_offsets, _, lacking, cost = given[4:]
+        source_offsets, _, surplus, sink_offsets, _, lacking, cost = given
         pair = 0
         for k in range(len(source_offsets) - 1):
             supply = surplus[source_offsets[k] : source_offsets[k + 1]]
@@ -62,12 +62,12 @@ def problems_of(traces: Traces) -> list[Problem]:
             pair += size
         return ours(*given)
 
-    _kernels.choose_visit_moves = noted
+    _kernels.carry_surplus = noted
     try:
         with use(threads=1):
             ClusterAveraging(threshold=0.7).transform(traces, seed=1)
     finally:
-        _kernels.choose_visit_moves = ours
+        _kernels.carry_surplus = ours
     return found
 
 

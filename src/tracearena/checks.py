@@ -6,10 +6,13 @@ parameters, `DataError` for an algorithm that is not trained or gets traces of t
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from tracearena.errors import DataError, ParameterError
 
@@ -22,11 +25,60 @@ LARGEST_KM = 40_030.0
 _CURES = {
     ("Traces", "GpsTraces"): "; GPS points become events on a grid or at places (tracearena convert)",
     ("Traces", "ObfuscatedTraces"): "; give it the traces before they were obfuscated",
-    ("ObfuscatedTraces", "Traces"): "; ObfuscatedTraces.from_traces(traces) are traces released as they are",
+    (
+        "ObfuscatedTraces",
+        "Traces",
+    ): "; use ObfuscatedTraces.from_traces(traces) for traces released unchanged",
     ("ObfuscatedTraces", "GpsTraces"): "; GPS points have attacks of their own (Interpolate, Smooth)",
     ("GpsTraces", "Traces"): "; events at places have defences and attacks of their own",
     ("GpsTraces", "ObfuscatedTraces"): "; events at places have defences and attacks of their own",
 }
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def accepts(options: type[Any]) -> Callable[[F], F]:
+    """Let a function whose last parameter is ``**options: Unpack[TypedDict]`` check and show its keywords.
+
+    Python itself takes any keyword there. Others are refused, and `help` lists those of the TypedDict.
+
+    >>> from typing import TypedDict
+    >>> @accepts(TypedDict("Colours", {"red": int, "green": int}, total=False))
+    ... def paint(wall: str, **colours: int) -> int:
+    ...     return sum(colours.values())
+    >>> paint("north", red=1, gren=2)
+    Traceback (most recent call last):
+    tracearena.errors.ParameterError: paint has no option 'gren'; did you mean green?
+    """
+    listed = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=...,
+            annotation=getattr(kind, "__forward_arg__", kind),
+        )
+        for name, kind in options.__annotations__.items()
+    ]
+
+    def check(function: F) -> F:
+        signature = inspect.signature(function)
+        *own, _ = signature.parameters.values()
+        known = [one.name for one in (*own, *listed) if one.kind is not one.POSITIONAL_ONLY]
+
+        @wraps(function)
+        def checked(*arguments: Any, **keywords: Any) -> Any:
+            for name in keywords:
+                if name not in known:
+                    near = difflib.get_close_matches(name, known, 1)
+                    advice = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+                    raise ParameterError(f"{function.__name__} has no option {name!r}{advice}")
+            return function(*arguments, **keywords)
+
+        vars(checked)["__signature__"] = signature.replace(parameters=[*own, *listed])
+        return cast(F, checked)
+
+    return check
 
 
 def require_number(

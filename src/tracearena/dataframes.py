@@ -38,7 +38,7 @@ def export_frame(
     if library == "polars":
         return frame
     if library == "geopandas" and position is None:
-        raise ParameterError("library = 'geopandas' needs a point in every row, and this table has none")
+        raise ParameterError("library = 'geopandas' needs points, and this table has none")
     try:
         if library == "arrow":
             return frame.to_arrow()

@@ -9,7 +9,7 @@
     └── DataError            traces, places or tables that contradict themselves
         └── FileError        a file that breaks its format; lists the faults with their rows
 
-    TracearenaWarning        something that the user should know, though the work goes on
+    TracearenaWarning        something that the user should know, though the work continues
 
 The command line turns each of them into one message and exit status 2. Anything else that
 reaches the user is our own fault: exit status 1.

@@ -1,4 +1,4 @@
-"""Sentences in the language of the reader: English, unless translators are set.
+"""Sentences in the language of the reader: English, unless translators are set. How numbers are written.
 
 Packages that do not know Django mark the texts of pages with `translate` and `translate_count`, as whole
 sentences with placeholders for values. The server sets its translators with `set_translators`.
@@ -64,3 +64,25 @@ def mark_for_translation(words: str) -> str:
     'Overall winner'
     """
     return words
+
+
+# Values for people.
+
+
+def format_number(value: float) -> str:
+    """Write a number with the four digits that count, thousands apart.
+
+    >>> [format_number(number) for number in (0.0925335, 98765.4, 2.0)]
+    ['0.09253', '98,765', '2']
+    """
+    # From 999.95 on, four significant digits are a whole number.
+    return f"{value:,.0f}" if abs(value) >= 999.95 else f"{value:.4g}"
+
+
+def format_length(metres: float) -> str:
+    """Write a length in metres or kilometres.
+
+    >>> format_length(250), format_length(4_000)
+    ('250 m', '4 km')
+    """
+    return f"{metres:g} m" if metres < 1000 else f"{metres / 1000:g} km"

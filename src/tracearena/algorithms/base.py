@@ -1,4 +1,4 @@
-"""What an algorithm is: the mixin that all share, and the six abstract kinds.
+"""Base classes of algorithms: the common mixin, and six abstract kinds.
 
 Parameters are the fields of a keyword-only dataclass and do not change once given; two algorithms of a
 class with the same parameters are equal; `str` is the name that the papers write, `repr` shows every
@@ -30,7 +30,7 @@ Kind = Literal[
 
 
 def setting(default: Any, **options: Any) -> Any:
-    """Return a field that is no parameter of the papers, and so no part of the name.
+    """Return a dataclass field for a setting that is not a parameter in the papers.
 
     Which draws are used, or how many decimals are released: it is given by its name, shown by `repr`
     and compared like any parameter. Options are those of `dataclasses.field`.
@@ -73,11 +73,13 @@ class Algorithm:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in vars(self) and any(one.name == name for one in constructor_fields(type(self))):
-            raise FrozenInstanceError(f"{name} of {self} does not change: make another algorithm with it")
+            raise FrozenInstanceError(
+                f"{name} of {self} cannot be changed: make a new algorithm with the value you want"
+            )
         super().__setattr__(name, value)
 
     def parameters(self) -> dict[str, Any]:
-        """Return everything the algorithm was made with, settings included, by name."""
+        """Return all parameters and settings of the algorithm by name."""
         return {one.name: self._value(one) for one in constructor_fields(type(self))}
 
     def _value(self, one: Field[Any]) -> Any:
@@ -153,7 +155,7 @@ class EventObfuscator(Obfuscator):
     by_user: ClassVar[bool] = True
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return what is released in the place of each event."""
+        """Return what is released instead of each event."""
         from tracearena.traces import Traces
 
         require_kind(self, original, Traces)
@@ -185,7 +187,7 @@ class GpsObfuscator(Defence["GpsTraces", "GpsTraces"]):
 
 
 class ReidentificationAttack(Algorithm, ABC):
-    """Says which user each pseudonym belongs to."""
+    """An attack that identifies the user of each pseudonym."""
 
     kind: ClassVar[Kind] = "reidentification"
 
@@ -199,7 +201,7 @@ class ReidentificationAttack(Algorithm, ABC):
 
 
 class TraceInferenceAttack(Algorithm, ABC):
-    """Says where each user was at each instant."""
+    """An attack that infers the place of each user at each instant."""
 
     kind: ClassVar[Kind] = "trace-inference"
 
@@ -213,7 +215,7 @@ class TraceInferenceAttack(Algorithm, ABC):
 
 
 class GpsAttack(Algorithm, ABC):
-    """Says where each user really was, from the released points alone."""
+    """An attack that estimates true positions from released points."""
 
     kind: ClassVar[Kind] = "gps-attack"
 
@@ -223,7 +225,7 @@ class GpsAttack(Algorithm, ABC):
 
 
 class Synthesizer(Algorithm, ABC):
-    """Learns from training traces and makes synthetic ones, some for each training user.
+    """Learns from training traces, and generates synthetic traces for each training user.
 
     Write your own as a keyword-only dataclass with a `name`, a `fit` and a `synthesize`.
     """
@@ -273,15 +275,11 @@ _OBFUSCATE = "tracearena obfuscate NAME IN OUT"
 _ATTACK = "tracearena attack NAME OUT --reference R --anonymized A"
 WORDING: Mapping[Kind, Wording] = {
     "obfuscator": Wording(
-        "defence", "a defence of traces at places", "defences of traces at places", _OBFUSCATE
+        "defence", "a defence for events at places", "defences for events at places", _OBFUSCATE
     ),
-    "gps-obfuscator": Wording("defence", "a defence of GPS traces", "defences of GPS traces", _OBFUSCATE),
-    "reidentification": Wording(
-        "attack", "an attack that says who is who", "attacks that say who is who", _ATTACK
-    ),
-    "trace-inference": Wording(
-        "attack", "an attack that says who was where", "attacks that say who was where", _ATTACK
-    ),
+    "gps-obfuscator": Wording("defence", "a defence for GPS traces", "defences for GPS traces", _OBFUSCATE),
+    "reidentification": Wording("attack", "a re-identification attack", "re-identification attacks", _ATTACK),
+    "trace-inference": Wording("attack", "a trace-inference attack", "trace-inference attacks", _ATTACK),
     "gps-attack": Wording(
         "attack",
         "an attack on GPS traces",

@@ -1,4 +1,4 @@
-"""The one list of algorithms, by the names the papers give them.
+"""The catalogue of algorithms, by their names in the papers.
 
 ``create("MRLH(1,1,0.5)", "obfuscator")`` makes the object; ``str`` of the object gives the name
 back. The command line, sweeps and contests all go through here. A class from outside joins by
@@ -109,6 +109,8 @@ _BUILT_IN = (
     CatalogueEntry("PPMTF", "synthesizer", "tracearena.synthesis.ppmtf.model:PPMTF",
         "PPMTF(2,20,iterations=4)"),
     CatalogueEntry("SGD", "synthesizer", "tracearena.synthesis.baselines:SGD"),
+    CatalogueEntry("PrivateRoles", "synthesizer", "tracearena.synthesis.private.roles:PrivateRoles",
+        "PrivateRoles(1)"),
     CatalogueEntry("SGLT", "synthesizer", "tracearena.synthesis.sglt.synthesizer:SGLT", "SGLT(4)"),
     CatalogueEntry("Uniform", "synthesizer", "tracearena.synthesis.baselines:Uniform"),
     CatalogueEntry("Training", "synthesizer", "tracearena.synthesis.baselines:Training"),
@@ -147,7 +149,7 @@ def entries() -> dict[str, CatalogueEntry]:
         try:
             algorithm = _load(point.value)
         except ParameterError as error:
-            message = f"the algorithm {point.name} is left out: {error}"
+            message = f"the algorithm {point.name} is ignored: {error}"
             warnings.warn(message, TracearenaWarning, stacklevel=2)
             continue
         entry = CatalogueEntry(point.name, algorithm.kind, point.value, kinds=kinds_of(algorithm))
@@ -156,12 +158,12 @@ def entries() -> dict[str, CatalogueEntry]:
 
 
 def names(kind: Kind) -> list[str]:
-    """Return the names of one kind; some algorithms are of several."""
+    """Return the names of one kind; some algorithms have several kinds."""
     return [entry.name for entry in entries().values() if kind in entry.kinds]
 
 
 def create(spec: str, kind: Kinds = None, **options: Any) -> Any:
-    """Make the algorithm that a name such as ``PL(4,1)`` means.
+    """Create an algorithm from a name such as ``PL(4,1)``.
 
     Parameters
     ----------
@@ -184,7 +186,7 @@ def create(spec: str, kind: Kinds = None, **options: Any) -> Any:
         raise ParameterError(f"{spec}: {error}") from None
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
-        raise ParameterError(f"{spec}: {algorithm.name} cannot be made: {said}") from error
+        raise ParameterError(f"{spec}: {algorithm.name} cannot be created: {said}") from error
 
 
 def resolve(spec: str, kind: Kinds = None, **options: Any) -> tuple[type[Algorithm], dict[str, Any]]:
@@ -267,11 +269,11 @@ def refuse_other_kind(name: str, got: Kinds, wanted: Kinds) -> None:
     allowed, served = _to_kind_tuple(wanted), _to_kind_tuple(got)
     if allowed and not set(allowed) & set(served):
         asked, is_a = (" or ".join(WORDING[one].one for one in kinds) for kinds in (allowed, served))
-        raise ParameterError(f"{name} is {is_a}; {asked} is wanted here")
+        raise ParameterError(f"{name} is {is_a}; {asked} is expected here")
 
 
 def is_kind(spec: str, kind: Kind) -> bool:
-    """Whether a name means an algorithm of a kind; a name that means nothing does not.
+    """Whether a name is that of an algorithm of a kind; False for unknown names.
 
     >>> is_kind("GeoInd(expected_noise=100m)", "gps-obfuscator")
     True
@@ -300,7 +302,7 @@ def find(name: str, kind: Kinds = None) -> type[Algorithm]:
         near = [short[one] for one in difflib.get_close_matches(name.casefold(), short, n=4, cutoff=0.5)]
         close = [one for one in near if any(one in known for known in suitable.values())] or near
         known = [f"{WORDING[one].many} {', '.join(of_kind)}" for one, of_kind in suitable.items()]
-        advice = f"did you mean {' or '.join(close)}?" if close else f"there are the {'; '.join(known)}"
+        advice = f"did you mean {' or '.join(close)}?" if close else f"known are the {'; '.join(known)}"
         raise ParameterError(f"there is no {asked} called {name!r}; {advice}")
     return _load(entry.path, is_listed=True)
 
@@ -319,7 +321,9 @@ def _load(path: str, *, is_listed: bool = False) -> type[Algorithm]:
         said = str(error) if is_plain else f"{type(error).__name__}: {error}"
         raise ParameterError(f"cannot import {path}: {said}") from error
     if not (isinstance(found, type) and issubclass(found, Algorithm)):
-        raise ParameterError(f"{path} is not an algorithm: derive it from Obfuscator or one of the attacks")
+        raise ParameterError(
+            f"{path} is not an algorithm: derive its class from Obfuscator or from one of the attacks"
+        )
     if not is_listed:  # our own are checked by the tests of every algorithm
         check_class(found, path)
     return found
@@ -330,18 +334,18 @@ def check_class(found: type[Algorithm], path: str | None = None) -> None:
     path = path or f"{found.__module__}:{found.__qualname__}"
     if inspect.isabstract(found):
         missing = ", ".join(sorted(getattr(found, "__abstractmethods__", ())))
-        raise ParameterError(f"{path} lacks {missing}")
+        raise ParameterError(f"{path} has no {missing}")
     if not dataclasses.is_dataclass(found):
         raise ParameterError(f"{path} is not a dataclass: write @dataclass(kw_only=True) above it")
     kinds: tuple[Any, ...] = kinds_of(found) if hasattr(found, "kind") else (None,)
     for one in kinds:
         if one not in KINDS:
             bases = ", ".join(base.__name__ for base in KINDS.values())
-            got = "is of no kind" if one is None else f"has the kind {one!r}, which is not one of ours"
+            got = "has no kind" if one is None else f"has the unknown kind {one!r}"
             raise ParameterError(f"{path} {got}: derive it from one of {bases}")
         base = KINDS[one]
         if not issubclass(found, base):
-            raise ParameterError(f"{path} has the kind {one} but is not derived from {base.__name__}")
+            raise ParameterError(f"{path} has kind {one} but is not derived from {base.__name__}")
         for method in sorted(getattr(base, "__abstractmethods__", ())):
             seeded = "seed" in inspect.signature(getattr(base, method)).parameters
             try:
@@ -353,5 +357,5 @@ def check_class(found: type[Algorithm], path: str | None = None) -> None:
                 raise ParameterError(f"{path}: {problem}") from None
     name = getattr(found, "name", None)
     if not is_bare_name(name):
-        got = "lacks a name" if name is None else f"has the name {name!r}"
+        got = "has no name" if name is None else f"has the name {name!r}"
         raise ParameterError(f'{path} {got}: write name: ClassVar[str] = "{found.__name__}" in it')

@@ -1,4 +1,4 @@
-"""What the algorithms of the catalogue do and take: one described in full, or all as a table.
+"""Descriptions of the algorithms of the catalogue: one in full, or all as a table.
 
 Descriptions come from the docstrings and fields of the classes, for a terminal, a notebook or JSON.
 """
@@ -84,7 +84,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Description:
-    """What there is to know of an algorithm before it is used.
+    """The description of an algorithm: its purpose, parameters and command.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Description:
 
     @property
     def command(self) -> str:
-        """The command that takes it."""
+        """A command that uses it."""
         return WORDING[self.kind].command.replace("NAME", f"'{self.example}'")
 
     def to_dict(self) -> dict[str, Any]:
@@ -146,14 +146,14 @@ class Description:
 
 
 def describe(name: str) -> Description:
-    """Say what an algorithm of the catalogue does and takes; an import path will do, too.
+    """Return what an algorithm of the catalogue does and takes; an import path will do, too.
 
     >>> describe("Thin").parameters[0].unit
     's'
     """
     stages = catalogue.find_pipeline_stages(name)
     if stages:
-        raise ParameterError(f"{name} is a pipeline; ask for each of its stages: {', '.join(stages)}")
+        raise ParameterError(f"{name} is a pipeline; describe its stages one by one: {', '.join(stages)}")
     bare = parse(name)[0]
     return description_of(catalogue.find(bare), bare)
 
@@ -285,7 +285,7 @@ def overview(kind: str | None = None) -> Listing:
         A word such as ``defences``, ``gps-defences``, ``attacks``, ``gps-attacks`` or ``synthesizers``.
 
     >>> print(overview("gps-defences"))
-    Defences of GPS traces: tracearena obfuscate NAME IN OUT
+    Defences for GPS traces: tracearena obfuscate NAME IN OUT
       GeoInd([expected_noise in m], [window in s], [epsilon])
           Move each point by planar Laplace noise: ε-geo-indistinguishability of every point
       Thin(interval in s)
@@ -293,17 +293,17 @@ def overview(kind: str | None = None) -> Listing:
       Snap(side in m)
           Move each point to the centre of its cell in a world-wide grid
       Zones(radius in m, [shift in m], places=2)
-          Leave out all points within radius of a spot near each place where a user stops often
+          Delete all points within radius of a random spot near each frequent stop of the user
       TrimEnds(distance in m)
-          Cut off what lies within distance of the begin and of the end of every trip
+          Delete the points within distance of the start and of the end of every trip
       SwapTimes(cell in m, period)
-          Permute dates and times of day among all events of a cell and a period
+          Permute the dates and times of day of all events in the same cell and period
       SwapHours(cell in m)
           Permute times of day among all events of a cell, working days and weekends apart; dates stay
       RoundTime(unit in s)
           Round times down to a unit, such as 3h or the day, and shuffle the rows of each slot
       PerDay(n)
-          Keep a number of events per person and local day, drawn at random; all where there are fewer
+          Keep a random sample of this many events per person and local day
       ShuffleDays(period)
           Permute the days of each person within the month; weekdays and times of day stay
       Resample(interval in s)

@@ -44,7 +44,9 @@ def parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
     """
     match = _SPEC.fullmatch(spec)
     if match is None:
-        raise ParameterError(f"{spec!r} is not a name such as MRLH(1,1,0.5)")
+        raise ParameterError(
+            f"{spec!r} is not the name of an algorithm with its parameters, such as MRLH(1,1,0.5)"
+        )
     name, inner = match.groups()
     positional: list[Any] = []
     named: dict[str, Any] = {}
@@ -53,7 +55,7 @@ def parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
         if equals and "(" not in key:
             named[key.strip()] = _parse_value(text, spec)
         elif named:
-            raise ParameterError(f"{spec}: parameters without a name come first")
+            raise ParameterError(f"{spec}: write parameters without a name before those with a name")
         else:
             positional.append(_parse_value(part, spec))
     return name, positional, named
@@ -122,6 +124,17 @@ def format_parameter(value: Any, unit: str | None = None) -> str:
     return short if float(short) == value else repr(value)
 
 
+def format_quantity(value: float, base: str) -> str:
+    """Write metres or seconds in the largest unit that divides them, so that `parse` reads them back.
+
+    >>> format_quantity(7200, "s"), format_quantity(90, "s"), format_quantity(1500, "m")
+    ('2h', '90s', '1500m')
+    """
+    units = [(factor, unit) for unit, (of, factor) in _UNITS.items() if of == base]
+    factor, unit = max(one for one in units if one[0] == 1 or value % one[0] == 0)
+    return format_parameter(value if factor == 1 else value / factor) + unit
+
+
 def convert_to_unit(parameter: str, value: Any, unit: str | None, instead: Iterable[str] = ()) -> Any:
     """Turn a quantity into the unit its parameter is measured in; other values pass as they are.
 
@@ -134,21 +147,22 @@ def convert_to_unit(parameter: str, value: Any, unit: str | None, instead: Itera
     if not isinstance(value, Quantity):
         if unit is not None and isinstance(value, str) and _OTHER_UNIT.fullmatch(value):
             raise ParameterError(
-                f"{parameter} = {value}: its units are {', '.join(_list_related_units(unit))}"
+                f"{parameter} = {value}: unknown unit; use one of {', '.join(_list_related_units(unit))}"
             )
         if unit is not None and _is_small(value, unit):
             said = format_parameter(value)
             spellings = [f"{said}{unit}", *(f"{other}={said}" for other in instead if other != parameter)]
             raise ParameterError(
-                f"{parameter} = {said} would mean {said} {unit}: write {', or '.join(spellings)}"
+                f"{parameter} = {said} needs a unit, because it would mean {said} {unit}: write "
+                f"{', or '.join(spellings)}"
             )
         return value
     if unit is None:
-        raise ParameterError(f"{parameter} has no unit; write a bare number")
+        raise ParameterError(f"{parameter} has no unit; write only the number")
     base, factor = _UNITS[unit]
     if base != value.base:
         units = ", ".join(_list_related_units(unit))
-        raise ParameterError(f"{parameter} is measured in {unit}, not in {value.base}: its units are {units}")
+        raise ParameterError(f"{parameter} is measured in {unit}, not in {value.base}: use one of {units}")
     return float(value) / factor
 
 

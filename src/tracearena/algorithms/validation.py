@@ -28,14 +28,7 @@ _SEED = 1
 
 def run_transform(defence: Any, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
     """Obfuscate: the same users; the same events in the same order too, unless the defence changes times."""
-    if is_foreign(defence):
-        few = _take_few_users(original)
-        _try_on_few(
-            defence,
-            lambda one: one.transform(few, seed=_SEED),
-            lambda made: _check_release(defence, made, few),
-        )
-    return _check_release(defence, _call_method(defence, "transform", original, seed=seed), original)
+    return _run_after_trial(defence, "transform", original, _check_release, seed=seed)
 
 
 def run_transform_part(
@@ -48,15 +41,12 @@ def run_transform_part(
 
 def run_gps_transform(defence: Any, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
     """Obfuscate GPS traces: users keep their ids and their order."""
-    if is_foreign(defence):
-        few = _take_few_users(original)
-        _try_on_few(
-            defence,
-            lambda one: one.transform(few, seed=_SEED),
-            lambda made: _check_same_users(defence, "transform", made, few),
-        )
-    return _check_same_users(
-        defence, "transform", _call_method(defence, "transform", original, seed=seed), original
+    return _run_after_trial(
+        defence,
+        "transform",
+        original,
+        lambda one, made, given: _check_same_users(one, "transform", made, given),
+        seed=seed,
     )
 
 
@@ -70,10 +60,26 @@ def run_gps_transform_part(
 
 def run_recover(attack: Any, released: GpsTraces) -> GpsTraces:
     """Attack GPS traces: the same points at other positions."""
-    if is_foreign(attack):
-        few = _take_few_users(released)
-        _try_on_few(attack, lambda one: one.recover(few), lambda made: _check_same_points(attack, made, few))
-    return _check_same_points(attack, _call_method(attack, "recover", released), released)
+    return _run_after_trial(attack, "recover", released, _check_same_points)
+
+
+def _run_after_trial(
+    algorithm: Any,
+    method: str,
+    given: _SomeTraces,
+    check: Callable[[Any, Any, _SomeTraces], T],
+    **options: Any,
+) -> T:
+    """Run a method and check what it gives; that of a user's own class on a few users first."""
+    if is_foreign(algorithm):
+        few = _take_few_users(given)
+        own = dict.fromkeys(options, _SEED)
+        _try_on_few(
+            algorithm,
+            lambda one: getattr(one, method)(few, **own),
+            lambda made: check(algorithm, made, few),
+        )
+    return check(algorithm, _call_method(algorithm, method, given, **options), given)
 
 
 def run_fit(algorithm: T, traces: Traces, **options: Any) -> T:

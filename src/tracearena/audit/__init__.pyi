@@ -1,4 +1,5 @@
-from .audit import assess, assess_in_stages
+from .audit import ProofScope, assess, assess_in_stages
+from .data import AuditInput
 from .page import audit_page, write_audit
 from .protection import Protection, protect, protect_in_stages
 from .results import Audit, FileFacts, Light, Risks
@@ -7,8 +8,10 @@ from .settings import AuditChoice, Proportion, Settings
 __all__ = [
     "Audit",
     "AuditChoice",
+    "AuditInput",
     "FileFacts",
     "Light",
+    "ProofScope",
     "Proportion",
     "Protection",
     "Risks",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from tracearena import __version__
 from tracearena.algorithms import Kind, catalogue
 from tracearena.audit import texts
-from tracearena.audit.data import AuditData, AuditRelease
+from tracearena.audit.data import AuditData, AuditInput, AuditRelease
 from tracearena.audit.inference import Circle, detect_circle, get_mechanism_circle, infer
 from tracearena.audit.linkability import (
     LinkResult,
     attack_columns,
     attack_orders,
     build_linkage_task,
-    find_linkable_people,
     link,
 )
 from tracearena.audit.observations import count_crowds, find_point_spots, select_weeks
@@ -33,7 +32,6 @@ from tracearena.engine import child_seed, fresh_seed, report, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.io.alignment import align_tables
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
-from tracearena.traces.time import LocalTime
 
 DEFENCES: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
 _SINGLING, _LINKING, _INFERRING, _USING, _SYNTHETIC = range(5)
@@ -52,7 +50,7 @@ def assess(
     seed: int | None = None,
     **settings: Any,
 ) -> Audit:
-    """Measure how risky traces are, or how safe a release of them is.
+    """Measure the privacy risk of traces, or of a release of them.
 
     Parameters
     ----------
@@ -82,73 +80,65 @@ def assess(
     >>> audit.verdict
     'red'
     """
-    *_, last = assess_in_stages(
+    given = AuditInput(
         traces, released, timezone=timezone, id_table=id_table, mechanism=mechanism, synthetic=synthetic,
-        others=others, attacks=attacks, seed=seed, settings=Settings(**settings),
+        others=others, attacks=attacks,
     )  # fmt: skip
+    *_, last = assess_in_stages(given, Settings(**settings), seed=seed)
     return last
 
 
-def assess_in_stages(
-    traces: Any,
-    released: Any = None,
-    *,
-    settings: Settings,
-    timezone: str | LocalTime | None = None,
-    id_table: IdTable | None = None,
-    mechanism: Any = None,
-    synthetic: bool = False,
-    others: Any = None,
-    seed: int | None = None,
-    attacks: Sequence[str] = (),
-    people: NDArray[np.int64] | None = None,
-    on_cells: bool = False,
-    before: Risks | None = None,
-    orders: tuple[Any, Any] = (None, None),
-    columns: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {}),
-    source: Any = None,
-    release_source: Any = None,
-) -> Iterator[Audit]:
-    """Do the same, and give what is finished after each stage, so that a stopped audit keeps it.
+@dataclass(frozen=True, eq=False)
+class ProofScope:
+    """What an audit that proves a release measures.
 
-    Parameters
+    Attributes
     ----------
-    settings
-        How to measure.
     people
         Users of the original who are looked for; None for all.
     on_cells
         Whether the release lies at the cells that the audit makes of the file's places.
     before
-        The risks of the file as it is, where they are known already.
-    orders
-        Users of the original and pseudonyms of the release by their first rows, where files have them.
-    columns
-        Columns of the original and of the release that are neither time nor place (`read_column_values`).
-    source, release_source
-        The files that the traces were read from, for their names and digests.
+        The risks of the file as it is, if they are known already.
     """
+
+    people: NDArray[np.int64] | None = None
+    on_cells: bool = False
+    before: Risks | None = None
+
+
+def assess_in_stages(
+    given: AuditInput,
+    settings: Settings,
+    *,
+    seed: int | None = None,
+    scope: ProofScope = ProofScope(),
+) -> Iterator[Audit]:
+    """Do the same as `assess`, and yield the intermediate result after each stage."""
     # A name that is misspelt is refused before any work.
-    for name in attacks:
+    for name in given.attacks:
         catalogue.create(name, "reidentification")
     number = fresh_seed() if seed is None else seed
     root = seed_sequence(number)
     measured = settings.in_force()
-    original = load_traces(traces)
-    file = AuditData.of(original, measured, timezone)
-    material = file.with_coarse_places() if on_cells else file
-    given = None if released is None else load_traces(released, released=True)
-    if synthetic and given is None:
-        raise ParameterError("synthetic says what the release is; there is none")
-    if mechanism is not None and (given is None or synthetic):
-        raise ParameterError("mechanism says what made a release of real people; there is none")
-    defence = catalogue.create(mechanism, DEFENCES) if isinstance(mechanism, str) else mechanism
+    original, synthetic = load_traces(given.traces), given.synthetic
+    file = AuditData.of(original, measured, given.timezone)
+    material = file.with_coarse_places() if scope.on_cells else file
+    released = None if given.released is None else load_traces(given.released, released=True)
+    if synthetic and released is None:
+        raise ParameterError("synthetic needs released traces")
+    defence = given.mechanism
+    if defence is not None and (released is None or synthetic):
+        raise ParameterError("mechanism needs released traces of real people")
+    if isinstance(defence, str):
+        defence = catalogue.create(defence, DEFENCES)
+    source = given.traces if given.source is None else given.source
     facts = None
-    if given is not None:
-        name = released if release_source is None else release_source
-        facts = collect_facts(given, material.kind, name, material.zone)
+    if released is not None:
+        name = given.released if given.release_source is None else given.release_source
+        facts = collect_facts(released, material.kind, name, material.zone)
     audit = Audit(
-        file=collect_facts(original, material.kind, traces if source is None else source, material.zone),
+        file=collect_facts(original, material.kind, source, material.zone),
         release=facts,
         before=Risks(),
         after=None,
@@ -162,12 +152,12 @@ def assess_in_stages(
         version=__version__,
     )
     yield audit
-    steps = _StepCounter(2 if given is not None and not synthetic else 1)
+    steps = _StepCounter(2 if released is not None and not synthetic else 1)
     published, known = None, AttackerKnowledge()
-    if given is not None and not synthetic:
-        material, published = material.release(given, id_table)
+    if released is not None and not synthetic:
+        material, published = material.release(released, given.id_table)
     everybody, everything = material, published
-    as_it_is = file if on_cells else material
+    as_it_is, people = file if scope.on_cells else material, scope.people
     if people is not None:
         choices = (one for one in audit.choices if one.name != PEOPLE_TRIED)
         audit = replace(audit, choices=(*choices, build_proof_choice(len(people))))
@@ -175,19 +165,19 @@ def assess_in_stages(
         published = None if published is None else replace(published, at=published.at[people])
     if published is not None:
         known = AttackerKnowledge.of(material, published, defence)
-        if id_table is not None:
-            known = known._replace(orders=tuple(attack_orders(material, published, id_table, *orders)))
-        by_columns = attack_columns(material, *columns, id_table)
+        if given.id_table is not None:
+            orders = attack_orders(material, published, given.id_table, *given.orders)
+            known = known._replace(orders=tuple(orders))
+        by_columns = attack_columns(material, *given.columns, given.id_table)
         known = known._replace(orders=(*known.orders, *by_columns))
         audit = replace(audit, after=Risks(), choices=(*audit.choices, *known.choices(defence)))
         yield audit
     if measured.show_people and not synthetic:
         audit = replace(audit, weeks=select_weeks(material, published or material.release_unchanged()))
-    of_file = AttackerKnowledge(orders=tuple(attack_columns(as_it_is, columns[0], columns[0])))
-    unchanged = _assess_risks(
-        as_it_is, as_it_is.release_unchanged(), measured, root, steps, of_file, attacks, unchanged=True
-    )
-    for stage in unchanged if before is None else [before]:
+    columns, attacks = given.columns[0], given.attacks
+    of_file = AttackerKnowledge(orders=tuple(attack_columns(as_it_is, columns, columns)), is_unchanged=True)
+    unchanged = _assess_risks(as_it_is, as_it_is.release_unchanged(), measured, root, steps, of_file, attacks)
+    for stage in unchanged if scope.before is None else [scope.before]:
         audit = replace(audit, before=stage)
         yield audit
     if published is not None:
@@ -196,8 +186,8 @@ def assess_in_stages(
             yield audit
     if synthetic:
         # Compared with the original at the cells for heavy attacks.
-        made = _align_places(material, given)
-        outside = None if others is None else _align_places(material, load_traces(others))
+        made = _align_places(material, released)
+        outside = None if given.others is None else _align_places(material, load_traces(given.others))
         found = assess_synthetic(material.coarse, made, outside, measured, child_seed(root, _SYNTHETIC))
         audit, events = replace(audit, synthetic=found), ObfuscatedTraces.from_traces(made)
         everything = AuditRelease(events, events, None, np.full(material.exact.n_users, -1))
@@ -217,11 +207,14 @@ class AttackerKnowledge(NamedTuple):
         The privacy zones of GPS points.
     orders
         Whom the order of the released file, or a further column of it, gives away.
+    is_unchanged
+        Whether the file is released as it is.
     """
 
     defence: Any = None
     circle: Circle | None = None
     orders: tuple[LinkResult, ...] = ()
+    is_unchanged: bool = False
 
     @classmethod
     def of(cls, material: AuditData, published: AuditRelease, defence: Any) -> AttackerKnowledge:
@@ -234,7 +227,7 @@ class AttackerKnowledge(NamedTuple):
         return cls(None, detect_circle(material.points, published.points, published.at, homes))
 
     def choices(self, defence: Any) -> list[AuditChoice]:
-        """Say what attackers know."""
+        """Return what attackers know."""
         named = [] if defence is None else [AuditChoice("mechanism", str(defence), texts.TOLD)]
         return [*named, *([] if self.circle is None else [build_circle_choice(self.circle)])]
 
@@ -259,20 +252,15 @@ def _assess_risks(
     steps: _StepCounter,
     known: AttackerKnowledge,
     attacks: Sequence[str],
-    *,
-    unchanged: bool = False,
 ) -> Iterator[Risks]:
     singled = single_out(material, published, settings, child_seed(root, _SINGLING))
     steps.done()
     risks = Risks(singling_out=singled)
     yield risks
     cut = build_linkage_task(material, published, settings, child_seed(root, _LINKING))
-    left_out = int((np.diff(material.exact.offsets) > 0).sum()) - int(
-        find_linkable_people(material, published).sum()
-    )
     linked, ranked = link(
-        cut, child_seed(root, _LINKING), left_out=left_out, defence=known.defence, attacks=attacks,
-        orders=known.orders, unchanged=unchanged, tell=steps.done,
+        cut, child_seed(root, _LINKING), defence=known.defence, attacks=attacks, orders=known.orders,
+        unchanged=known.is_unchanged, tell=steps.done,
     )  # fmt: skip
     risks = replace(risks, linkability=linked)
     yield risks
@@ -288,7 +276,7 @@ def _align_places(material: AuditData, given: Any) -> Traces:
         raise DataError("synthetic traces, and those of other people, are events at places or GPS points")
     original, made = align_tables(material.exact, given)
     if original.places != material.exact.places:
-        raise DataError("the synthetic release has places that the original has not")
+        raise DataError("the synthetic release has places that are not in the original")
     return material.to_coarse_places(made)
 
 

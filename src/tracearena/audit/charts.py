@@ -9,7 +9,7 @@ from tracearena.audit import texts
 from tracearena.audit.linkability import Linkability
 from tracearena.audit.settings import Proportion
 from tracearena.audit.singling_out import HEADLINE, SIDES_M, WINDOWS_S, SinglingOut
-from tracearena.audit.texts import format_length, format_seconds
+from tracearena.audit.texts import format_seconds, format_side
 from tracearena.audit.usefulness import Usefulness
 from tracearena.pages.html import BLUE, COLOURS, GREY, MARKERS, ORANGE, VERMILION, Table
 
@@ -22,9 +22,7 @@ def draw_finding_curves(found: SinglingOut) -> tuple[Figure, Table]:
     lines = [(texts.LINES["found"], found.found)]
     for at in range(len(SIDES_M)):
         one = found.coarseness[at * len(WINDOWS_S) + min(at, len(WINDOWS_S) - 1)]
-        name = texts.LINES["unique"].format(
-            side=format_length(one.side_m), window=format_seconds(one.window_s)
-        )
+        name = texts.LINES["unique"].format(side=format_side(one.side_m), window=format_seconds(one.window_s))
         lines.append((name, one.unique))
     data = [
         _draw_line(name, list(shares), list(shares.values()), COLOURS[at], MARKERS[at].plotly)
@@ -48,7 +46,7 @@ def draw_uniqueness_heat_map(found: SinglingOut) -> tuple[Figure, Table]:
     data = {
         "type": "heatmap",
         "x": [format_seconds(window) for window in WINDOWS_S],
-        "y": [format_length(side) for side in SIDES_M],
+        "y": [format_side(side) for side in SIDES_M],
         "z": table,
         "zmin": 0,
         "zmax": 1,
@@ -63,7 +61,7 @@ def draw_uniqueness_heat_map(found: SinglingOut) -> tuple[Figure, Table]:
         "yaxis": {"title": {"text": _T["side"]}, "type": "category"},
     }
     rows = [
-        [format_length(one.side_m), format_seconds(one.window_s), k, *_list_numbers(share)]
+        [format_side(one.side_m), format_seconds(one.window_s), k, *_list_numbers(share)]
         for one in found.coarseness
         for k, share in one.unique.items()
     ]
@@ -81,7 +79,7 @@ def draw_night_groups(found: SinglingOut) -> tuple[Figure, Table]:
         {
             "type": "bar",
             "name": names[first],
-            "x": [format_length(one.side_m) for one in found.night],
+            "x": [format_side(one.side_m) for one in found.night],
             "y": [one.sizes[first] / max(one.people, 1) for one in found.night],
             "marker": {"color": colour},
             "hovertemplate": "%{x}: %{y:.1%} " + names[first] + "<extra></extra>",
@@ -94,7 +92,7 @@ def draw_night_groups(found: SinglingOut) -> tuple[Figure, Table]:
         "xaxis": {"title": {"text": _T["side"]}, "type": "category"},
         "yaxis": {"title": {"text": texts.AXES["share"]}, "range": [0, 1], "tickformat": ".0%"},
     }
-    rows = [[format_length(one.side_m), names[k], n] for one in found.night for k, n in one.sizes.items()]
+    rows = [[format_side(one.side_m), names[k], n] for one in found.night for k, n in one.sizes.items()]
     return {"data": data, "layout": layout}, ([_T["side"], _T["group"], _T["people"]], rows)
 
 

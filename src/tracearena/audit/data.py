@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,36 @@ from tracearena.traces.geodesy import (
 from tracearena.traces.time import EPOCH, LocalTime, build_chosen_local_time, guess_local_time, local_seconds
 
 AnyTraces = Traces | GpsTraces | ObfuscatedTraces
+
+
+@dataclass(frozen=True, eq=False)
+class AuditInput:
+    """What is audited, and what is known about it.
+
+    Attributes
+    ----------
+    traces, released, timezone, id_table, mechanism, synthetic, others, attacks
+        As `assess` takes them.
+    orders
+        Users of the original and pseudonyms of the release by their first rows, where files have them.
+    columns
+        Columns of the original and of the release that are neither time nor place (`read_column_values`).
+    source, release_source
+        The files that the traces were read from, for their names and digests.
+    """
+
+    traces: Any
+    released: Any = None
+    timezone: str | LocalTime | None = None
+    id_table: IdTable | None = None
+    mechanism: Any = None
+    synthetic: bool = False
+    others: Any = None
+    attacks: Sequence[str] = ()
+    orders: tuple[Any, Any] = (None, None)
+    columns: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+    source: Any = None
+    release_source: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +170,9 @@ class AuditData:
             made = self.on_cells(released)
             return self, self._build_release(ObfuscatedTraces.from_traces(made), released)
         if self.points is not None:
-            raise DataError("the release has events at places and the original GPS points")
+            raise DataError(
+                "the release has events at places, but the original has GPS points: both must be of one kind"
+            )
         if isinstance(released, Traces):
             released = ObfuscatedTraces.from_traces(released)
         exact, released = align_tables(self.exact, released)
@@ -155,7 +188,7 @@ class AuditData:
         return mine, mine._build_release(released, None)
 
     def with_coarse_places(self) -> AuditData:
-        """Return the same with the cells for heavy attacks in the place of the file's places."""
+        """Return the same with the cells for heavy attacks instead of the file's places."""
         return replace(self, exact=self.coarse, cell=None)
 
     def take_people(self, people: NDArray[np.int64]) -> AuditData:
@@ -173,7 +206,9 @@ class AuditData:
     def on_cells(self, points: GpsTraces) -> Traces:
         """Return GPS points as events at the cells that the file's points are in."""
         if self.points is None or self.cells is None:
-            raise DataError("the release has GPS points and the original events at places")
+            raise DataError(
+                "the release has GPS points, but the original has events at places: both must be of one kind"
+            )
         return points_to_events(points, self.cells, self.exact.places, self.exact.clock, self.zone or "UTC")
 
     def _build_release(self, released: ObfuscatedTraces, points: GpsTraces | None) -> AuditRelease:
@@ -209,7 +244,7 @@ class Cut(NamedTuple):
     by_days
         Whether days stay whole; a file of one day is cut within it.
     label
-        The common date in words; empty where there is none.
+        The common date in words; empty if there is none.
     """
 
     instant: NDArray[np.int64]
@@ -256,7 +291,9 @@ def choose_cut(traces: Traces) -> Cut:
     if divided.sum() >= min(_ENOUGH * several.sum(), _MANY):
         label, day = "", traces.clock.first_day
         if by_days:
-            label = f"the begin of day {common + 1}" if day is None else f"{day + timedelta(common):%Y-%m-%d}"
+            label = (
+                f"the beginning of day {common + 1}" if day is None else f"{day + timedelta(common):%Y-%m-%d}"
+            )
         return Cut(np.full(traces.n_users, common * length), divided, True, by_days, label)
     middle = np.minimum(offsets[:-1] + (np.diff(offsets) + 1) // 2, max(len(units) - 1, 0))
     return Cut(units[middle] * length, several, False, by_days)

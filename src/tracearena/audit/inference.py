@@ -25,7 +25,7 @@ from tracearena.traces.geodesy import distance_m, earth_centred
 
 @dataclass(frozen=True)
 class KeyPlace(Record):
-    """Whether the home, or the workplace, of people is told.
+    """Whether the home, or the workplace, of people is found.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Inference(Record):
     Attributes
     ----------
     home, work
-        Whether the places of nights and of working hours are told.
+        Whether the places of nights and of working hours are found.
     behind_zones
         The home again, as the attack finds it that looks where trips stop; None without privacy zones.
     sensitive
@@ -127,7 +127,7 @@ def infer_key_places(
     settings: Settings,
     circle: Circle | None = None,
 ) -> tuple[KeyPlace, KeyPlace, KeyPlace | None]:
-    """Say whether homes and workplaces are told, and homes behind privacy zones if there are any."""
+    """Return whether homes and workplaces are found, and homes behind privacy zones if there are any."""
     points, trace_of = None if cut.points is None else cut.points[:2], np.argsort(cut.owner)
     behind = None
     if points is None:

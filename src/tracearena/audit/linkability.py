@@ -132,6 +132,8 @@ class LinkageTask(NamedTuple):
         Who of `users` (index) each number is.
     is_common
         Whether all were cut at one date.
+    left_out
+        How many more people of the original cannot be looked for.
     """
 
     users: Ints
@@ -142,13 +144,16 @@ class LinkageTask(NamedTuple):
     points: tuple[GpsTraces, GpsTraces, str | None] | None
     owner: Ints
     is_common: bool
+    left_out: int
 
 
 def build_linkage_task(
     material: AuditData, published: AuditRelease, settings: Settings, root: np.random.SeedSequence
 ) -> LinkageTask:
     """Cut the people in two by time, and draw pseudonyms for the later half."""
-    users = sample_people(find_linkable_people(material, published), settings.people, root, _PEOPLE)
+    linkable = find_linkable_people(material, published)
+    left_out = int((np.diff(material.exact.offsets) > 0).sum()) - int(linkable.sum())
+    users = sample_people(linkable, settings.people, root, _PEOPLE)
     order = random_order(len(users), child_seed(root, _SHUFFLE))
     numbers = np.arange(len(users)) + 1
 
@@ -173,8 +178,9 @@ def build_linkage_task(
             zone,
         )
     return LinkageTask(
-        users, known_exact, known_coarse, seen_exact, seen_coarse, points, order, material.cut.is_common
-    )
+        users, known_exact, known_coarse, seen_exact, seen_coarse, points, order, material.cut.is_common,
+        left_out,
+    )  # fmt: skip
 
 
 def find_linkable_people(material: AuditData, published: AuditRelease) -> NDArray[np.bool_]:
@@ -190,7 +196,6 @@ def link(
     cut: LinkageTask,
     root: np.random.SeedSequence,
     *,
-    left_out: int = 0,
     defence: Any = None,
     attacks: Sequence[str] = (),
     orders: Sequence[LinkResult] = (),
@@ -219,7 +224,7 @@ def link(
     """
     people = len(cut.users)
     if people < FEWEST:
-        return Linkability((), None, {}, {}, None, {}, people, left_out), None
+        return Linkability((), None, {}, {}, None, {}, people, cut.left_out), None
     is_known = unchanged and cut.points is None
     by_linker = find_by_linker(cut, root, NoObfuscation() if is_known else defence)
     tell()
@@ -235,7 +240,7 @@ def link(
         home_and_work=_link_by_home_and_work(cut),
         days=_link_by_days(cut, root),
         people=people,
-        left_out=left_out,
+        left_out=cut.left_out,
         at_least=defence is None and not unchanged,
     )
     return result, None if best is None else best.ranked
@@ -431,11 +436,11 @@ def _link_by_days(cut: LinkageTask, root: np.random.SeedSequence) -> dict[int, P
 # Side channels of a release: what else tells people apart.
 
 SENTENCES = {
-    "hours": "the hours at which they are seen",
-    "intervals": "the time between their rows",
+    "hours": "the hours of their events",
+    "intervals": "the time between their events",
     "exact intervals": "the seconds between their points",
-    "first and last of day": "when their days begin and end",
-    "day activity": "the days on which they are seen",
+    "first and last of day": "the begin and end of their days",
+    "day activity": "the days with events",
     "seconds": "the seconds and minutes of their times",
     "decimals": "the decimals of their coordinates",
     "duplicates": "repeated coordinates or times",
@@ -462,7 +467,7 @@ def describe_channels(found: Linkability, is_gps: bool) -> list[str]:
     by_file = (*ORDERS, *(one.attack for one in found.attacks if one.attack.startswith(_ANY_COLUMN)))
     channels += [(one.first, one.attack) for one in found.attacks if one.attack in by_file and one.first]
     told = [
-        (share.value, f"People can be told apart by {what} alone: {share.value:.1%} are found.")
+        (share.value, f"With only {what}, {share.value:.1%} of people are found.")
         for share, what in channels
         if what is not None and share.low > max(NAMED_FROM, share.chance)
     ]

@@ -64,7 +64,7 @@ class Sightings(NamedTuple):
 
 
 class Spots(NamedTuple):
-    """A position for each person, NaN where there is none; and the place, -1 without or for GPS points."""
+    """A position for each person, NaN if there is none; and the place, -1 without or for GPS points."""
 
     latitude: Floats
     longitude: Floats

@@ -23,7 +23,7 @@ from tracearena.audit.protection import MOST_PROOFS, DefenceTrial, Protection
 from tracearena.audit.results import Audit, Risks, describe_measure, explain_light
 from tracearena.audit.settings import Proportion
 from tracearena.audit.singling_out import HEADLINE, SinglingOut
-from tracearena.audit.texts import format_length, format_risk, format_seconds
+from tracearena.audit.texts import format_risk, format_seconds, format_side
 from tracearena.dataframes import flatten
 from tracearena.files import replacing, replacing_folder, write_csv
 from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, Page, Table
@@ -138,7 +138,7 @@ def _find_coarseness(found: SinglingOut | None) -> dict[str, Any]:
     few = [one.unique[HEADLINE].value < 0.5 for one in found.coarseness]
     one = found.coarseness[few.index(True) if any(few) else -1]
     fate = "never" if few[0] else "falls" if any(few) else "stays"
-    return {"fate": fate, "side": format_length(one.side_m), "window": format_seconds(one.window_s)}
+    return {"fate": fate, "side": format_side(one.side_m), "window": format_seconds(one.window_s)}
 
 
 def _list_key_places(found: Inference | None) -> list[tuple[str, KeyPlace, Proportion]]:
@@ -195,11 +195,11 @@ def describe_outcome(found: Protection) -> str:
 
 
 def describe_changes(found: Protection) -> list[str]:
-    """Say whether the chosen defence moves events to cells, or changes times."""
+    """Return whether the chosen defence moves events to cells, or changes times."""
     trial = next((one for one in found.trials if one.defence == found.chosen), None)
     if trial is None or found.proof is None:
         return []
-    side = format_length(found.proof.settings.cell_m)
+    side = format_side(found.proof.settings.cell_m)
     defence = catalogue.create(trial.defence, ("obfuscator", "gps-obfuscator", "synthesizer"))
     changes_times = not getattr(defence, "keeps_times", True)
     return [

@@ -1,10 +1,11 @@
-"""`protect`: the most useful defence that holds, chosen on one half of the people and proved on the other."""
+"""`protect`: chooses the most useful defence on one half of the people, and tests it on the other."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms import Kind, Synthesizer, catalogue, validation
 from tracearena.arena.pseudonyms import pseudonymise, pseudonymise_users
-from tracearena.attacks.linking.linker import MOST_PLACES
-from tracearena.audit.audit import assess_in_stages, load_traces
-from tracearena.audit.data import AuditData, AuditRelease
+from tracearena.attacks.linking.linker import SETTINGS as LINKER_SETTINGS
+from tracearena.audit.audit import ProofScope, assess_in_stages, load_traces
+from tracearena.audit.data import AuditData, AuditInput, AuditRelease
 from tracearena.audit.inference import get_mechanism_circle, infer_key_places
 from tracearena.audit.linkability import (
     LINKER,
@@ -35,7 +36,6 @@ from tracearena.errors import DataError, TracearenaError
 from tracearena.obfuscation.gps import round_coordinates
 from tracearena.traces import GpsTraces, IdTable, Traces
 from tracearena.traces.row_table import split_users
-from tracearena.traces.time import LocalTime
 
 MOST_PROOFS = 3
 """How many of the most useful are put to the proof; more would let luck decide."""
@@ -43,13 +43,15 @@ _DIVIDE, _CHOOSE, _PROVE, _VIRTUAL = range(4)
 _PROTECTORS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator", "synthesizer")
 
 Publish = Callable[[Any, IdTable], tuple[Any, Any]]
-"""Takes a release under pseudonyms and who is who, and returns what others will read: traces, and pseudonyms
-by their first rows (or None)."""
+"""Takes a release under pseudonyms and the table of identities.
+
+It returns the traces that others will read, and the pseudonyms in the order of their first rows (or None).
+"""
 
 
 @dataclass(frozen=True)
 class Protection(Record):
-    """What was tried, and what holds.
+    """The defences that were tried, and the one that keeps the limits.
 
     Attributes
     ----------
@@ -104,7 +106,7 @@ def protect(
     seed: int | None = None,
     **settings: Any,
 ) -> Protection:
-    """Look for the most useful defence under which the strongest attack finds few people.
+    """Find the most useful defence under which the strongest attack finds few people.
 
     Parameters
     ----------
@@ -123,55 +125,49 @@ def protect(
     **settings
         Fields of `Settings`.
     """
-    *_, last = protect_in_stages(
-        traces, target=target, defences=defences, attacks=attacks, timezone=timezone, seed=seed,
-        settings=Settings(**settings),
-    )  # fmt: skip
+    require_number("target", target, above=0, at_most=1)
+    given = AuditInput(traces, timezone=timezone, attacks=attacks)
+    allowed = Settings(**settings | {"found_again": target})
+    *_, last = protect_in_stages(given, allowed, defences=defences, seed=seed)
     return last
 
 
 def protect_in_stages(
-    traces: Any,
-    *,
-    target: float,
+    given: AuditInput,
     settings: Settings,
+    *,
     defences: Sequence[str] | None = None,
-    attacks: Sequence[str] = (),
-    timezone: str | LocalTime | None = None,
     seed: int | None = None,
-    source: Any = None,
-    release_source: Any = None,
-    original_order: Any = None,
     compare: bool = True,
     publish: Publish | None = None,
 ) -> Iterator[Protection]:
-    """Do the same, and give what is known after each defence.
+    """Do the same as `protect`, and yield the intermediate result after each defence.
 
     Parameters
     ----------
-    source, release_source
-        The files of the original and of the release, for their names and digests.
-    original_order
-        Users of the original by their first rows, where its file has them.
+    given
+        The original; `release_source` is the file that `publish` writes.
+    settings
+        Limits and sizes; `Settings.found_again` is the target.
     compare
         Whether a proof also measures the file as it is, to show what the release changed.
     publish
         Writes a release and reads it back, so that the proof is made on the file itself.
     """
-    require_number("target", target, above=0, at_most=1)
+    require_number("target", settings.found_again, above=0, at_most=1)
     # A name that is misspelt is refused before any work.
-    for name in attacks:
+    for name in given.attacks:
         catalogue.create(name, "reidentification")
     for name in defences or ():
         catalogue.create(name, _PROTECTORS)
     number = fresh_seed() if seed is None else seed
     root = seed_sequence(number)
-    measured = replace(settings, found_again=target).in_force()
-    original = load_traces(traces)
-    material = AuditData.of(original, measured, timezone)
+    measured = settings.in_force()
+    original = load_traces(given.traces)
+    material = AuditData.of(original, measured, given.timezone)
     choosing, proving = split_people(material, root)
     found = Protection(
-        target=target,
+        target=settings.found_again,
         trials=(),
         proofs={},
         chosen=None,
@@ -184,14 +180,14 @@ def protect_in_stages(
     def prove(name: str) -> Audit:
         before = next((one.before for one in found.proofs.values()), None if compare else Risks())
         released, who = release(name, material)
-        given, order = (released, None) if publish is None else publish(released, who)
+        readable, order = (released, None) if publish is None else publish(released, who)
         is_synthetic = catalogue.is_kind(name, "synthesizer")
-        on_cells = material.cell is not None and needs_cells(name)
-        *_, audit = assess_in_stages(
-            original, given, settings=measured, timezone=timezone, id_table=who, seed=number, people=proving,
-            mechanism=None if is_synthetic else name, attacks=attacks, on_cells=on_cells, before=before,
-            orders=(original_order, order), source=source, release_source=release_source,
+        pair = replace(
+            given, traces=original, released=readable, id_table=who, orders=(given.orders[0], order),
+            mechanism=None if is_synthetic else name,
         )  # fmt: skip
+        scope = ProofScope(proving, material.cell is not None and needs_cells(name), before)
+        *_, audit = assess_in_stages(pair, measured, seed=number, scope=scope)
         if not is_synthetic:
             return audit
         # Nobody is a stranger to what learnt from everybody: membership is measured on a twin of the release,
@@ -220,7 +216,7 @@ def protect_in_stages(
         found = replace(found, trials=(*before, *waiting, *failed))
         yield found
         for at, one in enumerate(ready):
-            trial = attack_candidate(one, measured, chance, attacks)
+            trial = attack_candidate(one, measured, chance, given.attacks)
             if trial.lights and catalogue.is_kind(trial.defence, "synthesizer"):
                 trial = with_membership(trial, one, material.take_people(proving), measured, chance)
             waiting[at] = trial
@@ -260,7 +256,8 @@ def split_people(
     people = np.flatnonzero(material.cut.both)
     if len(people) < 4:
         raise DataError(
-            f"{len(people)} people are on record on both sides of the cut; it takes four to choose"
+            f"only {len(people)} people have events on both sides of the cut; "
+            "choosing a defence needs at least four"
         )
     return split_users(people, len(people) // 2, generator(child_seed(root, _DIVIDE)))
 
@@ -384,7 +381,7 @@ def attack_candidate(
                 return replace(trial, at_least=True)
             if names is not LINKER:
                 tries += find_by_attacks(cut, seed, names, defence)
-            elif len(cut.known.places) <= MOST_PLACES and cut.points is None:
+            elif len(cut.known.places) <= LINKER_SETTINGS.max_places and cut.points is None:
                 tries += find_by_linker(cut, seed, defence, alone=True).tries
         trial = _with_strongest(one.trial, tries, settings)
         if defence is None:
@@ -420,7 +417,7 @@ def _with_strongest(trial: DefenceTrial, tries: Sequence[Any], settings: Setting
 def with_membership(
     trial: DefenceTrial, one: Candidate, others: AuditData, settings: Settings, root: np.random.SeedSequence
 ) -> DefenceTrial:
-    """Judge synthetic traces: copies of the people they were made from, and whether these can be told."""
+    """Judge synthetic traces: copies of training people, and whether membership can be inferred."""
     found = assess_synthetic_candidate(one, others, settings, root)
     questions = ("singling_out", "inference")
     judged = [rate_question(one, found.shares_by_question[one], settings.limit(one)) for one in questions]
@@ -508,10 +505,14 @@ SYNTHESIS = (
 )
 """Synthetic days of the same people, where no defence holds and places are few."""
 
+PRIVATE_SYNTHESIS = ("PrivateRoles(8)", "PrivateRoles(1)")
+"""Days of virtual people, where OpenDP is installed. A release of `protect` has as many people and days
+as the data, and is chosen by looking at it; `tracearena synthesize` gives the guarantee."""
+
 MOST_PLACES_OF_SYNTHESIS = 1200
 MOST_PEOPLE_OF_DECOYS = 3000
 """`Decoy` compares everybody with everybody, and takes minutes for more people."""
-_WHOLE_TRACES = ("ClusterAveraging", "Decoy", "Fakes", "PPMTF", "SGLT", "SGD")
+_WHOLE_TRACES = ("ClusterAveraging", "Decoy", "Fakes", "PPMTF", "PrivateRoles", "SGLT", "SGD")
 
 
 def list_candidates(material: AuditData) -> list[str]:
@@ -533,7 +534,9 @@ def list_candidates(material: AuditData) -> list[str]:
 def list_synthetic_candidates(material: AuditData) -> list[str]:
     """Return the synthesizers to try where no defence holds."""
     few = len(material.coarse.places) <= MOST_PLACES_OF_SYNTHESIS
-    return list(SYNTHESIS) if few and material.kind != "gps" else []
+    if not few or material.kind == "gps":
+        return []
+    return [*SYNTHESIS, *(PRIVATE_SYNTHESIS if find_spec("opendp") else ())]
 
 
 def needs_cells(name: str) -> bool:

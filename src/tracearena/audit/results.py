@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -29,7 +28,7 @@ from tracearena.traces.time import local_seconds
 
 @dataclass(frozen=True)
 class FileFacts(Record):
-    """What was audited; the digest says that it was this file and no other."""
+    """Facts about the audited file, with its digest."""
 
     name: str
     sha256: str
@@ -61,7 +60,7 @@ class Risks(Record):
 
 @dataclass(frozen=True)
 class Audit(Record):
-    """How risky a file is, or how safe a release of it.
+    """The result of an audit of a file, or of a release of it.
 
     Attributes
     ----------
@@ -268,7 +267,7 @@ DOTS = {"green": "#009E73", "amber": "#E69F00", "red": "#D55E00", "grey": "#8C8C
 
 
 def describe_measure(light: Light, within_m: float) -> str:
-    """Say what a light's number is a share of."""
+    """Return what a light's number is a share of."""
     return texts.MEASURES[light.what].format(within=within_m)
 
 
@@ -279,7 +278,7 @@ def format_number(light: Light) -> str:
 
 
 def explain_light(light: Light) -> str:
-    """Say what a light's colour means."""
+    """Return what a light's colour means."""
     said = texts.SENTENCES[light.colour].format(limit=light.limit, why=texts.WHY_GREY[light.question])
     if light.at_least and light.decisive_share is not None:
         is_within = light.decisive_share.colour(light.limit) == "green"
@@ -302,27 +301,27 @@ def summarise_lines(audit: Audit) -> dict[str, Any]:
     if audit.usefulness is not None and audit.usefulness.kept is not None:
         whole = audit.usefulness.kept_of_file or 0.0
         found["usefulness"] = (
-            f"{audit.usefulness.kept:.0%} of six tasks is kept, {whole:.0%} against the original file"
+            f"{audit.usefulness.kept:.0%} kept on average over six tasks, {whole:.0%} "
+            "compared with the original file"
         )
     return found
 
 
 def summary_html(audit: Audit) -> str:
-    """Show an audit in a notebook: verdict, lights, numbers; no style of its own but the dots."""
-    rows = ""
+    """Show an audit in a notebook: verdict, lights, numbers."""
+    from tracearena.pages.html import load_templates
+
+    lights = []
     for light in audit.lights:
-        number, what = "–", ""
+        answer = "–"
         if light.share is not None:
-            number, what = format_number(light), describe_measure(light, audit.settings.within_m)
-        dot = f'<span style="color:{DOTS[light.colour]}">●</span>'
-        rows += (
-            f'<tr><td style="text-align:left">{dot} {escape(texts.QUESTIONS[light.question])}</td>'
-            f'<td style="text-align:left">{escape(number)} {escape(what)}</td></tr>'
-        )
-    kept = audit.usefulness.kept if audit.usefulness is not None else None
-    whole = 0.0 if audit.usefulness is None else audit.usefulness.kept_of_file or 0.0
-    useful = "" if kept is None else f"<p>{escape(texts.KEPT.format(kept=kept, whole=whole))}</p>"
-    return (
-        f"<div><b>{escape(texts.TITLE.format(name=audit.file.name))}</b>"
-        f"<p>{escape(audit.headline)}</p><table>{rows}</table>{useful}</div>"
-    )
+            answer = f"{format_number(light)} {describe_measure(light, audit.settings.within_m)}"
+        question = texts.QUESTIONS[light.question]
+        lights.append({"dot": DOTS[light.colour], "question": question, "answer": answer})
+    useful = audit.usefulness
+    kept = None
+    if useful is not None and useful.kept is not None:
+        kept = texts.KEPT.format(kept=useful.kept, whole=useful.kept_of_file or 0.0)
+    template = load_templates().get_template("audit/templates/summary.html")
+    title = texts.TITLE.format(name=audit.file.name)
+    return template.render(title=title, headline=audit.headline, lights=lights, kept=kept)

@@ -108,7 +108,7 @@ LIMITS = {"linkability": "found_again", "singling_out": "singling_out", "inferen
 
 @dataclass(frozen=True)
 class AuditChoice(Record):
-    """Something that was chosen for this file, and why."""
+    """A setting that was chosen for this file, with the reason."""
 
     name: str
     value: str
@@ -117,7 +117,7 @@ class AuditChoice(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(Record):
-    """How an audit measures.
+    """Settings of an audit.
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,49 +205,56 @@ def _run_sighting_attacks(
     event, place, _ = seen.pairs()
     scale = max(estimate_displacement_km(material, published), _EXACT_KM)
     by_time = truth.instants.astype(np.int64), seen.instants[event].astype(np.int64)
-    attackers = [(*by_time, seen.user_index[event].astype(np.int64), place, scale)]
+    attackers = [SightingWindows(*by_time, seen.user_index[event].astype(np.int64), place, scale)]
     # Several visits of a person to a place count once.
     width = max(len(truth.places), 1)
     user, where = np.divmod(unique_values(seen.user_index[event].astype(np.int64) * width + place), width)
     for side_m in SIDES_M[:3]:
         cells = cell_keys(truth.places.latitude, truth.places.longitude, side_m)
-        attackers.append((cells[truth.place_index], cells[where], user, where, side_m / 4000))
-    shares = [_score_sightings(material, published, *one, candidates, settings, root) for one in attackers]
+        by_place = SightingWindows(cells[truth.place_index], cells[where], user, where, side_m / 4000)
+        attackers.append(by_place)
+    shares = [_score_sightings(material, published, one, candidates, settings, root) for one in attackers]
     return {k: max((one[k] for one in shares), key=lambda share: share.value) for k in shares[0]}
 
 
-def _score_sightings(
-    material: AuditData,
-    published: AuditRelease,
-    known_window: Ints,
-    window: Ints,
-    user: Ints,
-    place: NDArray[Any],
-    scale_km: float,
-    candidates: int,
-    settings: Settings,
-    root: np.random.SeedSequence,
-) -> dict[int, Proportion]:
-    """Return who is named by 1, 2, … sightings, compared with what was released in the same windows.
+class SightingWindows(NamedTuple):
+    """What one attacker compares: true events and released ones in the same windows.
 
-    Parameters
+    Attributes
     ----------
-    known_window
+    known
         The window of each true event: an instant, or a cell.
     window, user, place
         What was released.
     scale_km
         How far released places are from true ones.
     """
+
+    known: Ints
+    window: Ints
+    user: Ints
+    place: NDArray[Any]
+    scale_km: float
+
+
+def _score_sightings(
+    material: AuditData,
+    published: AuditRelease,
+    seen: SightingWindows,
+    candidates: int,
+    settings: Settings,
+    root: np.random.SeedSequence,
+) -> dict[int, Proportion]:
+    """Return who is named by 1, 2, … sightings, compared with what was released in the same windows."""
     from tracearena.audit._kernels import credit_sightings
 
     truth, xyz = material.exact, material.exact.places.points_km
-    order = np.lexsort((place, window))
-    window, place = window[order], place[order]
+    order = np.lexsort((seen.place, seen.window))
+    window, place = seen.window[order], seen.place[order]
     spots = np.flatnonzero(mark_run_starts(place, window))
     windows, first_spots = np.unique(window[spots], return_index=True)
     offsets = np.append(first_spots, len(spots)).astype(np.int64)
-    release = (windows, offsets, xyz[place[spots]], np.append(spots, len(order)), user[order])
+    release = (windows, offsets, xyz[place[spots]], np.append(spots, len(order)), seen.user[order])
     present = np.diff(truth.offsets) > 0
     people = sample_people(present, settings.people, root, _PEOPLE)
     n_released = published.exact.n_users
@@ -258,7 +265,7 @@ def _score_sightings(
         uniform = stream(root, _DRAWN, person).random((settings.draws, POINTS))
         credit = np.zeros(POINTS)
         credit_sightings(
-            known_window[rows], xyz[truth.place_index[rows]], uniform, *release, scale_km, _NOISE_FLOOR,
+            seen.known[rows], xyz[truth.place_index[rows]], uniform, *release, seen.scale_km, _NOISE_FLOOR,
             candidates, int(published.at[person]), n_released, credit,
         )  # fmt: skip
         return credit / settings.draws

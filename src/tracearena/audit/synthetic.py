@@ -1,4 +1,4 @@
-"""Synthetic releases: copies of real people, and whether membership can be told."""
+"""Synthetic releases: copies of real people, and whether membership can be inferred."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _compute_visit_shares(traces: Traces) -> NDArray[np.float64]:
 def _infer_membership(
     real: Traces, made: Traces, others: Traces | None, root: np.random.SeedSequence
 ) -> tuple[Proportion | None, float | None]:
-    """Ask whether the linker scores people of the training data above others.
+    """Check whether the linker scores people of the training data above others.
 
     A person's score is that of the synthetic trace that fits her best, less that of all traces on average.
 
@@ -177,7 +177,7 @@ _TRAIN, _DRAW, _COMPARE = range(3)
 
 @dataclass(frozen=True)
 class VirtualPeople(Record):
-    """A release of virtual people in the place of real ones.
+    """A release of virtual people instead of real ones.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class VirtualPeople(Record):
     tasks
         The same by task.
     betrayed
-        Copies of real people, and whether membership can be told: the model knows the people used for
+        Copies of real people, and whether membership can be inferred: the model knows the people used for
         choosing defences; those used for the proof are strangers to it.
     """
 

@@ -1,4 +1,4 @@
-"""Texts of an audit that stand elsewhere too than on its page: on a terminal, in JSON, in pictures.
+"""Texts of an audit that are used on a terminal, in JSON or in pictures, in addition to its page.
 
 Names in braces are filled in by `str.format`. The sentences of the page are in ``templates/audit.html``.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracearena.audit.settings import AuditChoice, Proportion, Settings
+from tracearena.i18n import format_length
 
 if TYPE_CHECKING:
     from tracearena.audit.data import Cut, GridCells
@@ -31,22 +32,22 @@ COLOURS = {
 }
 
 MEASURES = {
-    "found": "of people are found by somebody who saw them four times",
-    "linked": "of people are found again under new names by somebody who knows other days of theirs",
-    "home": "of homes are told to within {within:.0f} m",
-    "work": "of workplaces are told to within {within:.0f} m",
-    "zones": "of homes behind privacy zones are found to within {within:.0f} m, from where trips stop",
-    "copies": "of synthetic people are nearer to a real person than real people are to each other",
-    "reidentified": "of synthetic traces lead back to the person they were made from",
-    "membership": "better than guessing who was in the data",
-    "marked": "of visitors of places marked as sensitive are found together with their visit",
-    "health": "of visitors of places of health are found together with their visit",
-    "worship": "of visitors of places of worship are found together with their visit",
-    "justice": "of visitors of police, courts and prisons are found together with their visit",
-    "politics": "of visitors of political places are found together with their visit",
-    "intimate": "of visitors of intimate places are found together with their visit",
-    "addiction": "of visitors of places of gambling, drinking and drugs are found together with their visit",
-    "children": "of visitors of places of small children are found together with their visit",
+    "found": "of people are found by an attacker who saw them four times",
+    "linked": "of people are recognised by an attacker who knows other days of them",
+    "home": "of homes are found to within {within:.0f} m",
+    "work": "of workplaces are found to within {within:.0f} m",
+    "zones": "of homes behind privacy zones are found to within {within:.0f} m, from the ends of trips",
+    "copies": "of synthetic people are closer to a real person than real people are to each other",
+    "reidentified": "of synthetic traces identify the person they were made from",
+    "membership": "better than guessing at inferring who was in the data",
+    "marked": "of visitors of places marked as sensitive are identified with their visit",
+    "health": "of visitors of health care are identified with their visit",
+    "worship": "of visitors of places of worship are identified with their visit",
+    "justice": "of visitors of police, courts and prisons are identified with their visit",
+    "politics": "of visitors of political places are identified with their visit",
+    "intimate": "of visitors of intimate places are identified with their visit",
+    "addiction": "of visitors of places for gambling, drinking and drugs are identified with their visit",
+    "children": "of visitors of places for small children are identified with their visit",
 }
 
 CATEGORIES = {
@@ -64,53 +65,52 @@ KEY_PLACES = {"home": "home", "work": "workplace", "zones": "home behind privacy
 
 SENTENCES = {
     "green": "The upper end of the interval is at most the limit of {limit:.0%}.",
-    "amber": "The interval reaches over the limit of {limit:.0%}.",
+    "amber": "The interval contains the limit of {limit:.0%}.",
     "red": "The lower end of the interval is above the limit of {limit:.0%}.",
-    "grey": "Nothing could be measured: {why}",
+    "grey": "This could not be measured: {why}",
 }
 AT_LEAST = (
-    "Attackers who know what made the release were not tried and may find more; --mechanism (mechanism=) "
-    "names it."
+    "Attackers who know the defence were not tried and may find more; name it with --mechanism (mechanism=)."
 )
-OVER_GUESSING = "{value:.1%} more than guessing ({low:.1%} to {high:.1%})."
+OVER_GUESSING = "This is {value:.1%} more than guessing ({low:.1%} to {high:.1%})."
 WHY_GREY = {
-    "singling_out": "the file has nobody to look for.",
-    "linkability": "too few people are on record on both sides of the cut.",
-    "inference": "nobody has a place of nights or of working hours on both sides of the cut.",
+    "singling_out": "the file has no people to look for.",
+    "linkability": "too few people have data on both sides of the cut.",
+    "inference": "no person has a place at night or during working hours on both sides of the cut.",
 }
 
 VERDICTS = {
     "red": "Do not publish this file as it is: people in it can be recognised.",
-    "amber": "Not proven: a risk may be above its limit. Publish this file only to people who are bound not "
-    "to look for anybody.",
-    "green": "Every risk that was measured is within its limit.",
+    "amber": "Not proven: a risk may be above its limit. Give this file only to people who are bound by "
+    "contract not to identify anybody.",
+    "green": "All measured risks are within their limits.",
     "grey": "This audit could not answer every question.",
 }
 MET = (
-    "{defence} keeps the limits: {risk} of {people:,} people who were not used for choosing are found again "
-    "(target {target:.1%})."
+    "{defence} keeps the limits: {risk} of {people:,} test people, who were not used to choose it, are "
+    "found again (target {target:.1%})."
 )
-NOT_MET = "No release was written: none of {tried} defences keeps the limits. {least}"
-LEAST = "The least risk reached is {risk} found again, by {defence}{also}."
-ALSO = ", which is not proven to keep the limit of {what}"
+NOT_MET = "No release was written, because none of {tried} defences keeps the limits. {least}"
+LEAST = "{defence} has the lowest risk: {risk} found again{also}."
+ALSO = ", without proof that it keeps the limit of {what}"
 LIMITED = {"singling_out": "singling out", "inference": "inference"}
-TOO_FEW = "{people:,} people in the test half cannot prove a risk below {least:.1%}."
+TOO_FEW = "With {people:,} people in the test half, a risk below {least:.1%} cannot be proven."
 NOBODY_KNOWN = (
-    "no released user has an id of the original: if they are pseudonyms, name the table of who is who with "
-    "--id-table (in Python id_table=); if nobody in the release is a real person, say --synthetic "
+    "no released user has an id of the original: if the ids are pseudonyms, give the table of true "
+    "identities with --id-table (in Python: id_table=); if the release is synthetic, use --synthetic "
     "(synthetic=True)"
 )
 
-TOLD = "attackers are told what made the release"
+TOLD = "attackers know the defence"
 
 TITLE = "How risky is {name}?"
 TITLE_RELEASED = "How safe is {release} as a release of {name}?"
 KEPT = (
-    "Over all six tasks {kept:.0%} is kept at the resolution of the release, {whole:.0%} against the "
-    "original file."
+    "Over all six tasks the release keeps {kept:.0%} at its own resolution, and "
+    "{whole:.0%} compared with the original file."
 )
-ON_CELLS = "{defence} puts events at cells of {side}, not at the file's own places."
-OTHER_TIMES = "{defence} changes times: what is released is not when people were there."
+ON_CELLS = "{defence} puts events at cells of {side} instead of the places of the file."
+OTHER_TIMES = "{defence} changes times: released times are not the true ones."
 TASKS = {
     "counts": ("counts by place and hour", "pairs of a place and an hour with events"),
     "flows": ("flows between places", "moves"),
@@ -134,7 +134,7 @@ TABLE = {
     "window": "time window",
     "points": "known points",
     "days": "days of reference",
-    "group": "people at the same night-time place",
+    "group": "people at the same place at night",
     "strongest": "strongest attack",
     "at_least": "at least",
     "whole": "kept of the original file",
@@ -150,7 +150,7 @@ def format_percent(value: float) -> str:
 
 
 def format_risk(risk: Proportion, at_least: bool) -> str:
-    """Write the risk of a defence: with its interval, or that it is at least this much."""
+    """Write the risk of a defence with its interval, or as a lower bound."""
     if at_least:
         return f"at least {format_percent(risk.value)}"
     return f"{format_percent(risk.value)} ({format_percent(risk.low)} to {format_percent(risk.high)})"
@@ -161,11 +161,9 @@ def format_share(share: Proportion) -> str:
     return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%}; guessing {share.chance:.2%})"
 
 
-def format_length(metres: float) -> str:
-    """Write a length: ``250 m``, ``4 km``; 0 are the file's places."""
-    if metres == 0:
-        return "the file's places"
-    return f"{metres:g} m" if metres < 1000 else f"{metres / 1000:g} km"
+def format_side(metres: float) -> str:
+    """Write the side of a cell: ``250 m``, ``4 km``; 0 means the places of the file."""
+    return format_length(metres) if metres else "the file's places"
 
 
 def format_seconds(seconds: float) -> str:
@@ -178,18 +176,18 @@ def format_seconds(seconds: float) -> str:
 
 
 def build_cut_choice(cut: Cut, traces: Traces) -> AuditChoice:
-    """Say where the file is cut in two, and why."""
+    """Return where the file is cut in two, and why."""
     tried, several = int(cut.both.sum()), traces.n_users
     if not cut.by_days:
         where, reason = "within its one day", "the file has one day only"
     elif cut.is_common:
         where, reason = (
             f"at {cut.label}",
-            f"{tried:,} of {several:,} people are on record before and after it",
+            f"{tried:,} of {several:,} people have data before and after it",
         )
     else:
-        where = "each person's own days in the middle"
-        reason = "people are on record at different times, so that no date has most of them on both sides"
+        where = "in the middle of each person's days"
+        reason = "people have data at different times, so no date has most of them on both sides"
     return AuditChoice("cut in two", where, reason)
 
 
@@ -197,53 +195,54 @@ PEOPLE_TRIED = "people tried"
 
 
 def build_proof_choice(people: int) -> AuditChoice:
-    """Say on how many people a release is proved."""
+    """Return the number of people on whom a release is tested."""
     reason = (
-        "those on both sides of the cut who were not used for choosing; some have nothing released after it"
+        "people with data on both sides of the cut who were not used for choosing; some have no released "
+        "data after it"
     )
     return AuditChoice(PEOPLE_TRIED, f"{people:,}", reason)
 
 
 def build_people_choice(there: int, settings: Settings) -> AuditChoice:
-    """Say for how many people attacks are tried."""
+    """Return the number of people that are attacked."""
     if there <= settings.people:
-        return AuditChoice(PEOPLE_TRIED, f"{there:,}", "everybody who is on record on both sides of the cut")
-    reason = f"a random sample of {there:,}, enough for intervals of about {1 / settings.people**0.5:.0%}"
-    return AuditChoice(PEOPLE_TRIED, f"{settings.people:,}", f"{reason}; --people takes more")
+        return AuditChoice(PEOPLE_TRIED, f"{there:,}", "all people with data on both sides of the cut")
+    reason = f"a random sample of {there:,}, which gives intervals of about {1 / settings.people**0.5:.0%}"
+    return AuditChoice(PEOPLE_TRIED, f"{settings.people:,}", f"{reason}; use --people for more")
 
 
 def build_cells_choice(cells: GridCells, settings: Settings) -> AuditChoice:
-    """Say at which cells GPS points are put."""
-    reason = f"{settings.cell_m:g} m are a few street blocks; --cell changes it"
+    """Return the cells that GPS points are put on."""
+    reason = f"{settings.cell_m:g} m are a few street blocks; change it with --cell"
     return AuditChoice("cells of GPS points", _format_cells(cells), reason)
 
 
 def _format_cells(cells: GridCells) -> str:
-    more = f", the most visited; {cells.dropped:,} others count to the nearest" if cells.dropped else ""
-    return f"{len(cells.keys):,} cells of {format_length(cells.side_m)}{more}"
+    more = f", the most visited; {cells.dropped:,} others are joined to the nearest" if cells.dropped else ""
+    return f"{len(cells.keys):,} cells of {format_side(cells.side_m)}{more}"
 
 
 def build_interval_choice(settings: Settings) -> AuditChoice:
-    """Say how far instants are apart."""
-    reason = "the point nearest in time is taken; trips are longer; --every changes it"
+    """Return the time between instants."""
+    reason = "the point nearest in time is used; most trips are longer; change it with --every"
     return AuditChoice("instants of GPS points", f"every {settings.interval_min:g} min", reason)
 
 
 def build_coarse_choice(places: int, cells: GridCells) -> AuditChoice:
-    """Say at which cells the attacks work that weigh all evidence."""
+    """Return the cells used by attacks that use all evidence."""
     return AuditChoice(
         "cells for heavy attacks",
         _format_cells(cells),
-        f"{places:,} places are too many for attacks that weigh all evidence; the quick ones use the "
-        "file's places",
+        f"{places:,} places are too many for attacks that use all evidence; quick "
+        "attacks use the places of the file",
     )
 
 
 def build_circle_choice(circle: Circle) -> AuditChoice:
-    """Say which zones the attacker looks for."""
-    shift = f", their middles up to {circle.shift_m:,.0f} m away" if circle.shift_m else ""
+    """Return the privacy zones that the attacker looks for."""
+    shift = f", with centres up to {circle.shift_m:,.0f} m away" if circle.shift_m else ""
     reason = (
-        "so far from homes is the nearest released point, in the median; --mechanism says what made it"
+        "the median distance from homes to the nearest released point; name the defence with --mechanism"
         if circle.measured
         else "the defence is known"
     )
@@ -252,7 +251,7 @@ def build_circle_choice(circle: Circle) -> AuditChoice:
 
 # Short names in pictures and tables.
 
-NOT_ATTACKED = "not attacked: a more useful one keeps the limits"
+NOT_ATTACKED = "not attacked, because a more useful one keeps the limits"
 AXES = {
     "points": "known points of a person",
     "share": "share of people",
@@ -260,24 +259,24 @@ AXES = {
     "found_safe": "share of people found (0 is safe)",
     "share_safe": "share of people (0 is safe)",
     "days": "days that the attacker knows",
-    "kept": "kept (1 is as the original)",
+    "kept": "kept (1 is as good as the original)",
     "kept_all": "kept of the six tasks (1 is all)",
     "again": "people found again",
 }
 LINES = {
-    "found": "found by the file's places and instants",
+    "found": "found by places and instants of the file",
     "unique": "unique: {side}, {window}",
     "right": "right",
     "among": "among {top}",
     "days": "found",
-    "halves": "half against half, by chance",
+    "halves": "half against half (chance)",
     "release": "release against original",
-    "before": "file as it is",
+    "before": "original file",
     "after": "release",
-    "at_least": "at least this many are found",
-    "fails": "a limit is not kept",
-    "holds": "limits kept when choosing",
-    "proved": "proved",
+    "at_least": "lower bound",
+    "fails": "above a limit",
+    "holds": "within the limits on the choosing half",
+    "proved": "proven",
 }
 GROUPS = {1: "alone", 2: "2 to 4 people", 5: "5 to 9 people", 10: "10 or more"}
 """People at the same night-time place, by the first of each class."""
@@ -286,7 +285,7 @@ CHANGES = {
     "several": "found by {k} sightings",
     "again": "found again",
     "two_places": "found by home and work",
-    "home": "home told",
-    "work": "workplace told",
+    "home": "home found",
+    "work": "workplace found",
     "zones": "home found behind zones",
 }

@@ -34,7 +34,7 @@ _DRAWS_PER_BLOCK = 2**16
 
 
 class BroadcastValue(Generic[T]):
-    """A value that the blocks of one call after the other need (`fold_blocks`).
+    """A value that the blocks of several calls need (`fold_blocks`).
 
     What a function refers to travels with it, whenever it does. This is sent to a cluster once, and stays
     there until nobody here holds it any more.

@@ -14,7 +14,7 @@ from tracearena.errors import ParameterError
 from tracearena.files.atomic import name_in_errors
 from tracearena.files.io import replacing
 
-_FORMAT = "tracearena-sweep-3"
+_FORMAT = "tracearena-checkpoint-1"
 """The format that every checkpoint names; contests keep such files as their cache of scores."""
 
 
@@ -53,14 +53,14 @@ class Checkpoint:
             self.rows = {line["key"]: line["row"] for line in kept[1:] if {"key", "row"} <= set(line)}
         elif refuse_as is not None:
             raise ParameterError(
-                f"{refuse_as}: is of another run: other files, options or seed, or another version; remove "
-                "it and begin anew"
+                f"{refuse_as}: belongs to a run with other files, options, seed or "
+                "version; remove it and start again"
             )
         # Rewritten as far as it is intact: the end of a killed run may be half a line.
         self._rewrite()
 
     def add(self, key: str, row: dict[str, Any]) -> None:
-        """Keep a finished piece, on disk too, in the place of what was kept under its key."""
+        """Keep a finished piece, on disk too, instead of what was kept under its key."""
         is_new = key not in self.rows
         self.rows[key] = row
         if not is_new:
@@ -89,7 +89,7 @@ class Checkpoint:
 
 
 def get_checkpoint_path(out: Path) -> Path:
-    """Return where a run keeps what it has finished of an output.
+    """Return the path of the checkpoint of an output.
 
     >>> get_checkpoint_path(Path("table.csv")).name
     'table.csv.unfinished'
@@ -98,20 +98,20 @@ def get_checkpoint_path(out: Path) -> Path:
 
 
 def check_resume(out: Path, *, resume: bool) -> None:
-    """Say at once that a stopped run of an output is there, or that none is, before anything is read."""
+    """Raise an error if there is an interrupted run that is not resumed, or none to resume."""
     path = get_checkpoint_path(out)
     if resume and not path.exists():
-        raise ParameterError(f"{out}: there is no stopped run to go on with ({path})")
+        raise ParameterError(f"{out}: there is no interrupted run to resume ({path})")
     if not resume and path.exists():
         kind = "folder" if path.is_dir() else "file"
         raise ParameterError(
-            f"{path}: is what a stopped run has finished; --resume goes on with it, or remove the {kind} to "
-            "begin anew"
+            f"{path}: belongs to an interrupted run; resume it with --resume, or "
+            f"remove the {kind} to start again"
         )
 
 
 def read_checkpoint_seed(path: Path) -> int | None:
-    """Return the seed that an unfinished run was begun with, if it is there and had one."""
+    """Return the seed of an interrupted run, or None."""
     kept = _read_lines(path)
     seed = kept[0].get("seed") if kept and kept[0].get("format") == _FORMAT else None
     return seed if isinstance(seed, int) and not isinstance(seed, bool) else None

@@ -65,7 +65,7 @@ class Cluster:
     timeout_s
         Seconds to wait for an answer of the scheduler, and for a first worker.
     worker_timeout_s
-        Seconds to wait for results while no worker is connected; workers that come back in time go on.
+        Seconds to wait for results while no worker is connected; workers that come back in time continue.
 
     Notes
     -----
@@ -145,7 +145,9 @@ class Cluster:
         for where, theirs in found.items():
             if theirs != ours:
                 has = "no tracearena" if theirs is None else f"tracearena {theirs}"
-                raise ClusterError(f"{where} has {has}, and this is tracearena {ours}: install the same")
+                raise ClusterError(
+                    f"{where} has {has}, but this is tracearena {ours}: install the same version"
+                )
 
     def run(
         self,
@@ -299,10 +301,12 @@ class Cluster:
             yield
         except KilledWorker as error:
             raise ClusterError(
-                f"one task after another ended its worker, for want of memory? {error}"
+                f"workers die one after the other, perhaps because they run out of memory: {error}"
             ) from None
         except (CancelledError, CommClosedError) as error:
-            raise ClusterError(f"the Dask scheduler at {self.address} has gone: {error}") from None
+            raise ClusterError(
+                f"lost the connection to the Dask scheduler at {self.address}: {error}"
+            ) from None
 
 
 def split_evenly(total: int, parts: int) -> list[tuple[int, int]]:
@@ -479,14 +483,14 @@ def _check_tls_files(address: str) -> None:
         if named is None:
             raise ClusterError(f"cannot join {address}: name a file in Dask's setting {where}")
         if not Path(named).is_file():
-            raise ClusterError(f"cannot join {address}: {named} is no file; Dask's setting {where} names it")
+            raise ClusterError(f"cannot join {address}: {named}, from Dask's setting {where}, is not a file")
         if setting == "client.key":
             continue
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(named)
         except (ssl.SSLError, OSError):
             raise ClusterError(
-                f"cannot join {address}: {named} holds no certificate (PEM); Dask's setting {where} names it"
+                f"cannot join {address}: {named}, from Dask's setting {where}, has no certificate (PEM)"
             ) from None
 
 
@@ -498,13 +502,13 @@ def _tls_file(setting: str) -> str | None:
 
 
 def _explain_failed_connection(address: str, said: str) -> str:
-    """Say what keeps us out: certificates where they do, or that nobody answers."""
+    """Return what keeps us out: certificates where they do, or that nobody answers."""
     if any(sign in said.lower() for sign in _REFUSED_BY_US):
         return f"the certificate of {address} is not signed by {_tls_file('ca-file')}: {said}"
     if address.startswith("tls://") and any(sign in said.lower() for sign in _ENDED_BY_THEM):
         return f"{address} does not accept our certificate {_tls_file('client.cert')}: {said}"
     if address.startswith("tcp://") and any(sign in said.lower() for sign in _ENDED_BY_THEM):
-        return f"{address} ends the connection; if it speaks TLS, say tls://: {said}"
+        return f"{address} closes the connection; if it uses TLS, write tls://: {said}"
     return f"no Dask scheduler answers at {address}: {said}"
 
 

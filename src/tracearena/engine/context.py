@@ -47,7 +47,7 @@ def use(
     progress: Progress | None = _as_before,
     chunk_rows: int | None = _as_before,
 ) -> Iterator[None]:
-    """Set where everything that is called inside runs; results are the same everywhere.
+    """Set threads, cluster, progress and chunk size for all calls in the block; results stay the same.
 
     What is not given stays as it was, and everything is restored when the block ends.
 
@@ -113,12 +113,12 @@ def current_chunk_rows(default: int) -> int:
 
 
 def report(done: int, total: int) -> None:
-    """Report that this many pieces of all are done."""
+    """Report how many pieces of all are done."""
     current_progress()(done, total)
 
 
 def track_progress(items: Iterable[T], total: int) -> Iterator[T]:
-    """Go through the items and report after each; what is done with one of them reports nothing itself.
+    """Iterate over items and report progress after each; calls for one item report nothing.
 
     >>> with use(progress=lambda done, total: print(done, "of", total)):
     ...     squares = [item**2 for item in track_progress([1, 2], 2)]

@@ -20,7 +20,7 @@ SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def seed_sequence(seed: SeedLike) -> np.random.SeedSequence:
-    """Return the root of all streams of one run; for None a secret one (`SecretRoot`).
+    """Return the root of all random streams of a run; for None a secret one (`SecretRoot`).
 
     A `Generator` is advanced: two runs from the same one differ, as its user would expect. What comes
     from one that is secret is secret.
@@ -60,7 +60,7 @@ def stream(root: np.random.SeedSequence, *key: int) -> np.random.Generator:
 
 
 def is_secret(source: SeedLike) -> bool:
-    """Whether nobody can know what is drawn from this, so that there is no seed to write down."""
+    """Whether this root is secret, so that there is no seed to print."""
     if isinstance(source, np.random.Generator):
         return isinstance(source.bit_generator, SecretBits)
     return source is None or isinstance(source, SecretRoot)
@@ -81,7 +81,7 @@ def library_state(rng: np.random.Generator) -> int | np.random.RandomState:
 
 
 def fresh_seed() -> int:
-    """Draw a seed that a person can write down, for measurements: it is short enough to be guessed."""
+    """Return a new short seed for measurements; it is short enough to be guessed."""
     return secrets.randbelow(2**32)
 
 
@@ -160,7 +160,7 @@ class SecretRoot(np.random.SeedSequence):
     @property
     def entropy(self) -> NoReturn:  # type: ignore[override]
         """There is none: code that wants to store or print a seed must ask whether there is one."""
-        raise AttributeError("a secret root has no entropy to tell")
+        raise AttributeError("a secret root does not reveal its entropy")
 
     @property
     def pool(self) -> NoReturn:  # type: ignore[override]
@@ -170,7 +170,7 @@ class SecretRoot(np.random.SeedSequence):
     @property
     def state(self) -> NoReturn:
         """There is none."""
-        raise AttributeError("a secret root has no state to tell")
+        raise AttributeError("a secret root does not reveal its state")
 
     @property
     def spawn_key(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -230,14 +230,14 @@ class SecretBits(np.random.BitGenerator):
     @property
     def state(self) -> Mapping[str, Any]:
         """There is none: it would give away all numbers to come."""
-        raise TypeError("a secret stream has no state to tell")
+        raise TypeError("a secret stream does not reveal its state")
 
     @state.setter
     def state(self, value: Mapping[str, Any]) -> None:
-        raise TypeError("a secret stream has no state to set")
+        raise TypeError("the state of a secret stream cannot be set")
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a secret stream cannot be copied: its numbers would be handed out twice")
+        raise TypeError("a secret stream cannot be copied: the copies would return the same numbers")
 
     __getstate__ = __copy__ = __reduce__
 

@@ -78,7 +78,7 @@ def _refuse_broken(place: Path, kind: str) -> Iterator[None]:
         # What is unpacked badly is an error of the system without a number.
         if isinstance(error, FileError) or (isinstance(error, OSError) and error.errno is not None):
             raise
-        raise FileError.whole(place, f"is not a whole {kind} archive: {error}", "bad-archive") from None
+        raise FileError.whole(place, f"is not a complete {kind} archive: {error}", "bad-archive") from None
 
 
 def is_archive(path: str | PathLike[str]) -> bool:
@@ -134,7 +134,7 @@ def iter_open_members(name: str, file: IO[bytes], most_files: int) -> Iterator[A
         entries += piece.count(_ENTRY)
         before = piece[1 - len(_ENTRY) :]
     if entries > most_files:
-        raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
+        raise FileError.whole(place, f"has more than {most_files:,} files", "too-large")
     yield from _iter_plain_members(place, _iter_zip_members(place, file), most_files)
 
 
@@ -144,7 +144,7 @@ def _iter_plain_members(
     """Give the files of an archive without those that systems add, and refuse what is no plain file."""
     for number, member in enumerate(found, 1):
         if number > most_files:
-            raise FileError.whole(place, f"holds more than {most_files:,} files", "too-large")
+            raise FileError.whole(place, f"has more than {most_files:,} files", "too-large")
         parts = PurePosixPath(member.name).parts
         if not _is_plain(member.name, parts):
             problem = "holds a name that leads out of it, or is none; it is refused"
@@ -168,7 +168,9 @@ def unpack_archive(path: str | PathLike[str]) -> Iterator[Path]:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 total += _copy_member(member, target, path, MAX_UNPACKED_BYTES - total)
             except (FileExistsError, NotADirectoryError, IsADirectoryError):
-                raise FileError.whole(path, "holds a name twice", "bad-name", member.name) from None
+                raise FileError.whole(
+                    path, "has two files with the same name", "bad-name", member.name
+                ) from None
         yield folder
 
 
@@ -246,7 +248,7 @@ def _iter_zip_members(place: Path, file: IO[bytes] | None = None) -> Iterator[Ar
             if member.is_dir():
                 continue
             if stat.S_ISLNK(member.external_attr >> 16):
-                raise FileError.whole(place, "holds a link; it is refused", "link", member.filename)
+                raise FileError.whole(place, "has a link, which is not allowed", "link", member.filename)
             if member.flag_bits & 1:
                 problem = "is encrypted; unpack it with its password first"
                 raise FileError.whole(place, problem, "encrypted", member.filename)

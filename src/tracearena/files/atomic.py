@@ -1,4 +1,4 @@
-"""Outputs that appear under their names only when all of them are complete.
+"""Atomic outputs: files that appear under their names only when all of them are complete.
 
 Every file or folder is written under a temporary name and renamed at the end; what a killed run left
 under such names is removed by the next. Outputs written inside `replacing_all` are renamed together, with
@@ -73,7 +73,7 @@ _batch: ContextVar[_Batch | None] = ContextVar("batch of outputs", default=None)
 
 @contextmanager
 def replacing_all() -> Iterator[None]:
-    """Let all outputs that are written inside appear together when the block ends well, or none.
+    """Let all outputs written in the block appear together if it succeeds, or none of them.
 
     It reaches every `replacing` and `replacing_folder` of the same thread, at any depth; inside
     another `replacing_all` it adds nothing. What must stay whatever happens, such as a checkpoint, is
@@ -139,7 +139,7 @@ def stage_stream(target: Path) -> Iterator[IO[bytes]]:
 
 
 def make_folder(path: str | PathLike[str]) -> None:
-    """Make a folder for outputs, with those above it; it goes again if the batch around it fails."""
+    """Make a folder for outputs and its parents; it is removed if the surrounding batch fails."""
     folder, batch = Path(path), _batch.get()
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)

@@ -55,7 +55,9 @@ def limit_error(path: str | PathLike[str], max_bytes: int, set_by: str = "") -> 
 def require_columns(path: str | PathLike[str], columns: int) -> None:
     """Refuse a table that is wider than any table of traces."""
     if columns > MOST_COLUMNS:
-        raise FileError.whole(path, f"has {columns:,} columns; {MOST_COLUMNS:,} are the most", "too-wide")
+        raise FileError.whole(
+            path, f"has {columns:,} columns; at most {MOST_COLUMNS:,} are allowed", "too-wide"
+        )
 
 
 def require_expansion(
@@ -204,17 +206,17 @@ def open_unpacked(path: str | PathLike[str]) -> Iterator[SupportsRead]:
         try:
             yield UnpackingReader(path, raw, lambda file: gzip.GzipFile(fileobj=file)) if packed else raw
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise FileError.whole(path, f"is not a whole gzip file: {error}", "bad-gzip") from None
+            raise FileError.whole(path, f"is not a complete gzip file: {error}", "bad-gzip") from None
 
 
 def digest_file(path: str | PathLike[str]) -> str:
-    """Return SHA-256 of a file as it lies there, in hexadecimal digits."""
+    """Return the SHA-256 digest of a file in hexadecimal digits."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest_values(*values: str | bytes | NDArray[Any]) -> str:
-    """Return SHA-256 of texts, bytes and arrays, one after the other, in hexadecimal digits.
+    """Return the SHA-256 digest of a sequence of texts, bytes and arrays, in hexadecimal digits.
 
     >>> digest_values("ab", b"c") == digest_values("abc")
     True
@@ -228,7 +230,7 @@ def digest_values(*values: str | bytes | NDArray[Any]) -> str:
 
 
 def refuse_pipe(path: str | PathLike[str]) -> None:
-    """Refuse a pipe or device where a file is looked at before it is read: its start would be gone."""
+    """Raise an error for a pipe or device, which cannot be inspected before it is read."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         raise FileError.whole(path, "is a pipe or a device; save its content to a file first", "not-a-file")
 
@@ -294,13 +296,13 @@ def replacing_folder(path: str | PathLike[str], *, private: bool = False) -> Ite
 
 
 def require_new(path: str | PathLike[str]) -> None:
-    """Refuse a folder with something in it, and one that nothing can be put into.
+    """Raise an error if a folder is not empty or cannot be written.
 
     What a killed run of ours did not finish does not count.
     """
     target = Path(path)
     if not target.parent.is_dir():
-        raise FileError.whole(target, f"there is no folder {target.parent}", "no-folder")
+        raise FileError.whole(target, f"the folder {target.parent} does not exist", "no-folder")
     clear_leftovers(target)
     if target.exists() and (not target.is_dir() or next(target.iterdir(), None) is not None):
         raise FileError.whole(target, "exists and is not an empty folder; choose another name", "exists")

@@ -49,8 +49,8 @@ def align_tables(first: _First, second: _Second) -> tuple[_First, _Second]:
     ):
         raise DataError(
             f"one file has {_describe_instants(first.clock)}, the other "
-            f"{_describe_instants(second.clock)}: they need one clock, which --times names for numbered "
-            "times, --interval for others"
+            f"{_describe_instants(second.clock)}: they need the same clock; set it with --times for "
+            "numbered times, or with --interval"
         )
     clock = first.clock if days[0] is None or days[1] is None or days[0] <= days[1] else second.clock
     return cast(_First, _move_table(first, places, clock)), cast(_Second, _move_table(second, places, clock))
@@ -80,9 +80,9 @@ def _join_two_places(first: Places, second: Places) -> Places:
     if len(apart):
         name = first.ids[at[known][apart[0]]].item()
         raise DataError(
-            f"place {name!r} lies at {_format_degrees(here[apart[0]])} in one file, at "
-            f"{_format_degrees(there[apart[0]])} in "
-            "the other: they need the same places, which --places names, or --grid with --bounds makes"
+            f"place {name!r} is at {_format_degrees(here[apart[0]])} in one file, but at "
+            f"{_format_degrees(there[apart[0]])} in the other: they need the same places; use "
+            "--places, or --grid with --bounds"
         )
     if known.all():
         return first
@@ -90,7 +90,7 @@ def _join_two_places(first: Places, second: Places) -> Places:
         return second
     if first.grid is not None or second.grid is not None:
         raise DataError(
-            "the files lie on different grids: they need the same, by --places, or --grid with --bounds"
+            "the files have different grids: they need the same; use --places, or --grid with --bounds"
         )
     return _append_places(first, second, ~known)
 
@@ -130,7 +130,7 @@ def _append_places(first: Places, second: Places, new: NDArray[np.bool_]) -> Pla
 
 def _describe_instants(clock: Clock) -> str:
     dated = "numbered days" if clock.first_day is None else "dates"
-    return f"{clock.instants_per_day} instants a day from {clock.label(0)} and {dated}"
+    return f"{clock.instants_per_day} instants per day from {clock.label(0)} and {dated}"
 
 
 def _move_table(table: EventTable, places: Places, clock: Clock) -> EventTable:
@@ -167,7 +167,7 @@ def parse_hours(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"\s*(\d{1,2})\s*-\s*(\d{1,2})\s*", text)
     first, stop = (0, 0) if match is None else (int(match[1]), int(match[2]))
     if not 0 <= first < stop <= 24:
-        raise ParameterError.of("hours", text, "an hour and a later one, from 0 to 24, such as 8-18")
+        raise ParameterError.of("hours", text, "two ascending hours from 0 to 24, such as 8-18")
     return first, stop
 
 
@@ -175,7 +175,7 @@ def keep_hours(reading: AnyReading, hours: tuple[int, int]) -> AnyReading:
     """Keep what lies within some local hours of the day, and count the rest as dropped.
 
     Of events the days then have only the instants of these hours: at every half hour from 8 to 18 there
-    are 20 instants a day, as in the contest.
+    are 20 instants per day, as in the contest.
 
     Parameters
     ----------
@@ -190,12 +190,12 @@ def keep_hours(reading: AnyReading, hours: tuple[int, int]) -> AnyReading:
         kept: Traces | GpsTraces = traces.keep(inside)
     else:
         if traces.clock.first_day is None and report.clock is None and report.format not in _OF_HOURS:
-            raise ParameterError(f"{report.path}: has numbers for times, which are no hours of a day")
+            raise ParameterError(f"{report.path}: has numbers as times, which have no hours")
         second = traces.clock.second_of_day(traces.instants)
         inside = (second >= first) & (second < stop)
         kept = _shorten_days(traces.keep(inside), first, stop) if inside.any() else traces
     if not inside.any():
-        raise DataError(f"{report.path}: nothing lies within the hours {hours[0]}-{hours[1]}")
+        raise DataError(f"{report.path}: no rows are within the hours {hours[0]}-{hours[1]}")
     if not inside.all():
         report.drop(f"outside the hours {hours[0]}-{hours[1]}", int((~inside).sum()))
     return _drop_absent_users(kept, report)
@@ -229,12 +229,12 @@ def keep_dates(reading: AnyReading, first: str | None, last: str | None) -> AnyR
     since = None if first is None else parse_date("from-date", first)
     until = None if last is None else parse_date("to-date", last)
     if since is not None and until is not None and until < since:
-        raise ParameterError(f"--to-date {last} lies before --from-date {first}")
+        raise ParameterError(f"--to-date {last} is before --from-date {first}")
     traces, report = reading
     if isinstance(traces, GpsTraces):
         zero, day = EPOCH, _compute_local_seconds(traces, report) // DAY_S
     elif traces.clock.first_day is None:
-        raise ParameterError(f"{report.path}: numbers its days and has no dates")
+        raise ParameterError(f"{report.path}: has numbered days and no dates")
     else:
         zero, day = traces.clock.first_day, traces.clock.day_of(traces.instants)
     inside = np.ones(len(day), bool)
@@ -244,7 +244,7 @@ def keep_dates(reading: AnyReading, first: str | None, last: str | None) -> AnyR
         inside &= day <= (until - zero).days
     said = f"the dates {first or '…'} to {last or '…'}"
     if not inside.any():
-        raise DataError(f"{report.path}: nothing lies within {said}")
+        raise DataError(f"{report.path}: no rows are within {said}")
     if not inside.all():
         report.drop(f"outside {said}", int((~inside).sum()))
     kept = traces.keep(inside)
@@ -283,7 +283,8 @@ def split_at_date(reading: AnyReading, date: str) -> tuple[AnyReading, AnyReadin
     first = traces.clock.first_day if isinstance(traces, Traces) else EPOCH
     if first is None:
         raise ParameterError(
-            f"{report.path}: numbers its days and has no dates: --reference-days says how many come first"
+            f"{report.path}: has numbered days and no dates: use "
+            "--reference-days, the number of reference days"
         )
     return _split_before_day(reading, (day - first).days, str(day))
 
@@ -291,7 +292,7 @@ def split_at_date(reading: AnyReading, date: str) -> tuple[AnyReading, AnyReadin
 def split_after_days(reading: AnyReading, days: int) -> tuple[AnyReading, AnyReading]:
     """Cut after the first `days` days: into reference traces and original ones."""
     if days < 1:
-        raise ParameterError.of("reference-days", days, "a whole number from 1 on")
+        raise ParameterError.of("reference-days", days, "a whole number of at least 1")
     traces, report = reading
     if isinstance(traces, Traces):
         first = int(traces.clock.day_of(traces.span[0]))
@@ -312,7 +313,7 @@ def _split_before_day(reading: AnyReading, day: int, where: str) -> tuple[AnyRea
         cut = min(max(day * traces.clock.instants_per_day, first), stop)
         halves = traces.split_at(cut)
     if not all(map(len, halves)):
-        raise DataError(f"{report.path}: nothing lies {'after' if len(halves[0]) else 'before'} {where}")
+        raise DataError(f"{report.path}: there are no rows {'after' if len(halves[0]) else 'before'} {where}")
     return Reading(halves[0], report), Reading(halves[1], report)
 
 

@@ -15,7 +15,7 @@ from tracearena.io.fields.columns import EVENTS, POINTS, find_rival_columns, fin
 from tracearena.io.options import AS_NAMED, Layout
 
 FRAME = "data frame"
-"""What stands in the place of a path in reports and errors."""
+"""What stands instead of a path in reports and errors."""
 
 _ACCEPTED = (
     "a path, a pandas, Polars, GeoPandas or Arrow table, columns by name, or a NumPy array with named fields"
@@ -80,12 +80,12 @@ def convert_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
             except ValueError:  # lists of several lengths
                 array = np.empty((0, 0))
             if array.ndim != 1:
-                raise DataError(f"column {name} must be a list of values, one a row")
+                raise DataError(f"column {name} must be a list of values, one per row")
             arrays[str(name)] = _convert_array(array)
         lengths = {name: len(column) for name, column in arrays.items()}
         if len(set(lengths.values())) > 1:
             shown = ", ".join(f"{name} {length:,}" for name, length in list(lengths.items())[:8])
-            raise DataError(f"columns must have as many values as each other, not {shown}")
+            raise DataError(f"all columns must have the same number of values, not {shown}")
         return pl.DataFrame(arrays)
     raise ParameterError.of("frame", type(frame).__name__, _ACCEPTED)
 
@@ -98,17 +98,19 @@ def _is_frame_of(library: str, frame: Any) -> bool:
 def _convert_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:
     names = [str(name) for name in frame.columns]
     if repeated := [name for name in names if names.count(name) > 1]:
-        raise DataError(f"the frame has two columns of the name {repeated[0]!r}; rename one")
+        raise DataError(f"the frame has two columns named {repeated[0]!r}; rename one")
     geometry: Any = None
     if _is_frame_of("geopandas", frame):
         try:
             geometry = frame.geometry
         except AttributeError:
-            raise DataError("the GeoDataFrame has no active geometry; frame.set_geometry names one") from None
+            raise DataError(
+                "the GeoDataFrame has no active geometry; set one with frame.set_geometry"
+            ) from None
         if geometry.crs is None:
             raise DataError(
-                "the points have no coordinate reference system; frame.set_crs(4326) says that they are "
-                "longitude and latitude on WGS84"
+                "the points have no coordinate reference system; frame.set_crs(4326) "
+                "sets longitude and latitude on WGS84"
             )
     series = {
         name: frame.iloc[:, at]
@@ -139,8 +141,8 @@ def _read_coordinates(geometry: Any) -> dict[str, pl.Series]:
     other = np.flatnonzero(there & (kinds != "Point"))
     if other.size:
         raise DataError(
-            f"row {other[0] + 1}, column {geometry.name}: a {kinds[other[0]]}; every row must hold a Point "
-            f"(frame.explode makes points of a MultiPoint; {other.size:,} rows are no points)"
+            f"row {other[0] + 1}, column {geometry.name}: a {kinds[other[0]]}; every row must have a "
+            f"Point (frame.explode splits a MultiPoint; {other.size:,} rows are not points)"
         )
     points = geometry[there].to_crs(WGS84)
     columns = {}

@@ -147,7 +147,7 @@ def _compute_robust_range(values: pl.Series) -> tuple[float, float]:
 def check_no_place_choices(choices: Choices) -> None:
     """Refuse to choose places where they are given."""
     if choices.grid is not None or choices.top is not None:
-        raise ParameterError("the places are given: neither a grid nor the most visited are chosen")
+        raise ParameterError("grid and top cannot be combined with given places")
 
 
 def keep_inside_box(frame: pl.DataFrame, box: Box, report: Report) -> pl.DataFrame:
@@ -180,7 +180,7 @@ def find_places(frame: pl.DataFrame, places: Places | None, choices: Choices, re
         rule = DropRule(reason="not in the file of places", bad=pl.col("place").is_null(), column="venue")
         return report.sift(frame, [rule])
     if places.grid is None:
-        raise ParameterError("the events name no places and the given places are no grid")
+        raise ParameterError("the events name no places, so the given places must form a grid")
     cell = places.grid.cell_of(frame["lat"].to_numpy(), frame["lon"].to_numpy())
     rule = DropRule(reason="outside the bounds", bad=pl.col("place") < 0, column="lat, lon")
     return report.sift(frame.with_columns(place=pl.Series(cell)), [rule])

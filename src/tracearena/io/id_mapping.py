@@ -1,6 +1,6 @@
 """Who got which number in a format that holds numbers only: a secret table, the way back.
 
-The key of a file stands beside it as ``NAME.users.csv`` (``user_id,original_id``). Two files whose
+The key of a file stands next to it as ``NAME.users.csv`` (``user_id,original_id``). Two files whose
 users were numbered by one key can be compared; `check_same_numbers` finds those that were not.
 """
 
@@ -51,7 +51,7 @@ class UserKey:
             text = read_bytes(path).decode("utf-8-sig")
             rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
         except (UnicodeDecodeError, csv.Error) as error:
-            raise FileError.whole(path, f"is no key of users: {error}", "bad-key") from None
+            raise FileError.whole(path, f"is not a key of users: {error}", "bad-key") from None
         if not rows or tuple(rows[0]) != HEADER:
             got = ",".join(rows[0]) if rows else ""
             raise FileError(path, [Fault(0, None, got, f"the header must be {','.join(HEADER)}", "bad-key")])
@@ -112,7 +112,7 @@ class UserKey:
         return traces.take_users(order).with_user_ids(numbers[order])
 
     def restore_ids(self, traces: _Table, source: str | PathLike[str], to: str) -> _Table:
-        """Return traces that a key beside their file has numbered under the users' own ids.
+        """Return traces that a key next to their file has numbered under the users' own ids.
 
         The numbers they had stay theirs here, if they are nobody else's.
         """
@@ -138,7 +138,7 @@ class UserKey:
         return csv_text(HEADER, rows, exact=True).encode()
 
     def find_contradiction(self, other: UserKey) -> str | None:
-        """Say which user has another number, or which number another user, in another key."""
+        """Return which user has another number, or which number another user, in another key."""
         for own, number in self.numbers.items():
             if other.numbers.get(own, number) != number:
                 return f"user {own!r} is {number} in one and {other.numbers[own]} in the other"
@@ -162,9 +162,9 @@ def find_key_path(path: str | PathLike[str]) -> Path:
 def write_keys_beside(
     key: UserKey, outputs: Mapping[Path, Iterable[int]], file: Path | None = None
 ) -> Iterator[list[Path]]:
-    """Write the key beside outputs, and back to its own file, if the block that writes them ends well.
+    """Write the key next to outputs, and back to its own file, if the block that writes them ends well.
 
-    Where all users keep their ids and no file is named there is no key. One that stands beside an
+    Where all users keep their ids and no file is named there is no key. One that stands next to an
     output already and says otherwise is not replaced: it is the way back from other files.
 
     Parameters
@@ -181,16 +181,15 @@ def write_keys_beside(
     """
     parts = {find_key_path(out): key.only(numbers) for out, numbers in outputs.items() if not is_stream(out)}
     if file is None and key.changes_ids and len(parts) < len(outputs):
-        raise ParameterError(
-            "a key cannot stand beside a pipe or a device; name a file for it with --user-key"
-        )
+        raise ParameterError("a pipe or a device needs a file for the key of users: name it with --user-key")
     for path, part in parts.items():
         if path.is_file() and (file is None or path.resolve() != file.resolve()):
             problem = part.find_contradiction(UserKey.read(path))
             if problem:
                 raise FileError.whole(
                     path,
-                    f"numbers users otherwise ({problem}); name it with --user-key, or another output",
+                    f"has other numbers for the users ({problem}); name it with "
+                    "--user-key, or choose another output",
                     "other-key",
                 )
     if file is None and not key.changes_ids:
@@ -206,15 +205,15 @@ def write_keys_beside(
 
 
 def check_no_stale_key(source: Path, target: Path) -> None:
-    """Refuse an output beside which the key of another file stands, where its source has none."""
+    """Refuse an output next to which the key of another file stands, where its source has none."""
     stale = find_key_path(target)
     if stale.is_file() and not find_key_path(source).is_file():
-        raise FileError.whole(stale, "is the key of another file than this output; remove it", "other-key")
+        raise FileError.whole(stale, "is the key of another file; remove it", "other-key")
 
 
 @contextmanager
 def copy_key_beside(source: Path, target: Path) -> Iterator[None]:
-    """Write the key beside a source beside a target too, if there is one and the block ends well."""
+    """Write the key next to a source next to a target too, if there is one and the block ends well."""
     if not find_key_path(source).is_file():
         yield
         return
@@ -250,11 +249,12 @@ def check_same_numbers(
     ]
     alone = sorted(set(known[0].numbers) ^ set(known[1].numbers)) if same_users else []
     if alone:
-        raise DataError(f"{first} and {second} are not of the same users: only one has user {alone[0]!r}")
+        raise DataError(f"{first} and {second} do not have the same users: only one has user {alone[0]!r}")
     problem = known[0].find_contradiction(known[1])
     if problem:
         raise DataError(
-            f"{first} and {second} were numbered apart: {problem}; convert both with the same --user-key"
+            f"{first} and {second} have different numbers for users: {problem}; "
+            "convert both with the same --user-key"
         )
 
 
@@ -262,17 +262,17 @@ def _find_key_fault(
     row: int, cells: list[str], lowest: int, numbers: Mapping[str, int], taken: Mapping[int, str]
 ) -> Fault | None:
     if len(cells) != len(HEADER):
-        problem = f"a row has two cells, {' and '.join(HEADER)}, not {len(cells)}"
+        problem = f"a row must have two cells, {' and '.join(HEADER)}, not {len(cells)}"
         return Fault(row, None, ",".join(cells), problem, "bad-key")
     number, own = cells
     if not _PLAIN.fullmatch(number) or int(number) < lowest:
         problem = f"must be a whole number from {lowest} to {HIGHEST}"
         return Fault(row, HEADER[0], number, problem, "bad-key")
     if int(number) in taken:
-        problem = f"is the number of user {taken[int(number)]!r} already"
+        problem = f"is already the number of user {taken[int(number)]!r}"
         return Fault(row, HEADER[0], number, problem, "bad-key")
     if not own:
         return Fault(row, HEADER[1], own, "must name a user", "bad-key")
     if own in numbers:
-        return Fault(row, HEADER[1], own, f"has the number {numbers[own]} already", "bad-key")
+        return Fault(row, HEADER[1], own, f"already has the number {numbers[own]}", "bad-key")
     return None

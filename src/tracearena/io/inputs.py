@@ -68,8 +68,6 @@ class Input(PathLike[str]):
     ----------
     is_folder
         Whether the path is a folder.
-    is_opened
-        Whether the options of a job have said how it is read.
 
     Examples
     --------
@@ -88,7 +86,6 @@ class Input(PathLike[str]):
         recognition.check_known_format(asked_format)
         self.path = Path(path)
         self.is_folder = self.path.is_dir()
-        self.is_opened = False
         self.layout = layout
         self.asked_format = asked_format
         self._inside: dict[Path, Input] = {}
@@ -105,27 +102,20 @@ class Input(PathLike[str]):
         """Return the same path to be read as another format, or by another layout; nothing is read again."""
         recognition.check_known_format(format)
         if self.path.is_file():
-            _ = self._head
+            _ = self._head  # both share what was read before there were two
         other = copy(self)
         other.asked_format = format
-        other.__dict__.pop("format", None)
-        if layout is not None and layout != self.layout:
-            other.layout = layout
+        other.layout = self.layout if layout is None else layout
+        if other.layout != self.layout:
             other._inside = {}
-            other.__dict__.pop("columns", None)
-            other.__dict__.pop("guess", None)
-        if self.is_folder or self.is_archive:
-            other.__dict__.pop("guess", None)
+        # What a path looks like depends on its layout, and of several files on the format that is asked for.
+        if other.layout != self.layout or self.is_folder or self.is_archive:
+            vars(other).pop("guess", None)
         return other
 
     def resolve(self) -> Input:
         """Return the same by its absolute path, for workers that may have been started elsewhere."""
-        other = copy(self)
-        other.path = self.path.resolve()
-        other.__dict__.pop("files", None)
-        other.__dict__.pop("parquet_files", None)
-        other._inside = {}
-        return other
+        return Input(self.path.resolve(), self.layout, self.asked_format)
 
     # The bytes and the files.
 
@@ -153,7 +143,7 @@ class Input(PathLike[str]):
             try:
                 return first, gzip.GzipFile(fileobj=file).read(_START)
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                return first, FileError.whole(self, f"is not a whole gzip file: {error}", "bad-gzip")
+                return first, FileError.whole(self, f"is not a complete gzip file: {error}", "bad-gzip")
 
     @property
     def estimated_lines(self) -> float:
@@ -179,7 +169,7 @@ class Input(PathLike[str]):
         """Names and types of the columns of a Parquet file."""
         return read_parquet_schema(self.path)
 
-    @cached_property
+    @property
     def columns(self) -> list[str]:
         """Names of the columns of a table: of Parquet, or in the first line of text."""
         if self.is_parquet:
@@ -256,7 +246,7 @@ class Input(PathLike[str]):
             return FormatGuess((), "a binary file or UTF-16 text")
         return recognition.guess_text_format(self.lines, self.path, self.layout)
 
-    @cached_property
+    @property
     def format(self) -> str:
         """The format that the path is read as; a path of no format, or of another than asked, is refused."""
         look, asked = self.guess, self.asked_format
@@ -363,7 +353,7 @@ class Input(PathLike[str]):
     def _open_file(self, file: Path) -> Input:
         source = Input(file, self.layout)
         if source.is_archive:
-            source.guess = FormatGuess((), "an archive, which must be unpacked to be read beside other files")
+            source.guess = FormatGuess((), "an archive, which must be unpacked to be read with other files")
             return source
         alone = source
         if "user" not in self.layout.columns:
@@ -383,7 +373,7 @@ class Input(PathLike[str]):
     def is_read_whole(self) -> bool:
         """Whether the reader of the format takes a folder as it is, instead of one file after the other.
 
-        Where traces in another format lie beside, it would pass them over.
+        Traces in another format in the same folder would be passed over.
         """
         if self.format in ("geolife", "partitions", released_table.FORMAT):
             return True

@@ -1,4 +1,7 @@
-"""How a table is laid out, where its header does not say it by itself."""
+"""What a caller says about reading: how a table is laid out, and which places and instants to make.
+
+The keywords are declared once, as `ReadOptions`; `Layout` and `Choices` are the same in parsed form.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import Any, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracearena.checks import LARGEST_COUNT, require_whole
+from tracearena.checks import LARGEST_COUNT, accepts, require_whole
 from tracearena.errors import Fault, FileError, ParameterError
 from tracearena.io.fields.columns import EVENTS, OPTIONS, find_option_name, find_roles, simplify_name
 from tracearena.traces import Clock
@@ -28,11 +31,98 @@ ONE_USER = ""
 """What stands for the column of users where all rows are of one."""
 
 _SHOWN_COLUMNS = 12
+T = TypeVar("T")
+
+
+class LayoutOptions(TypedDict, total=False):
+    """How a table is laid out, where its header does not say it, as the command line writes it.
+
+    Attributes
+    ----------
+    columns
+        Which column has which role: ``{"user": "MMSI", "time": "BaseDateTime"}`` or
+        ``"user=MMSI,time=BaseDateTime"`` (see `Layout`).
+    header
+        Whether the first line has the names of the columns; True if omitted.
+    delimiter
+        What stands between fields: one sign, or ``tab``, ``space``, ``comma``, ``semicolon``, ``pipe``.
+    decimal
+        What stands before the decimals of a number: ``.`` if omitted, or ``,``.
+    time_format
+        How times are written, as for ``strptime``.
+    one_user
+        The one person of a table, of GPX files and of others that name nobody.
+    """
+
+    columns: str | Mapping[str, Any] | None
+    header: bool
+    delimiter: str | None
+    decimal: str
+    time_format: str | None
+    one_user: str | None
+
+
+class ChoiceOptions(TypedDict, total=False):
+    """Which places and instants to make, as the command line writes it (see `Choices`).
+
+    Attributes
+    ----------
+    grid
+        Rows and columns, such as ``32x32``.
+    bounds
+        South, west, north and east in degrees: ``35.65,139.68,35.75,139.80``.
+    top
+        How many of the most visited places to keep.
+    interval, slot
+        A duration, such as ``20min`` or ``2h``.
+    timezone, utc_hours
+        The zone of all local times; or hours of UTC.
+    """
+
+    grid: str | None
+    bounds: str | None
+    top: int | None
+    interval: str | None
+    slot: str | None
+    timezone: str | None
+    utc_hours: bool
+
+
+class ReadOptions(LayoutOptions, ChoiceOptions, total=False):
+    """Keywords of `read` and `read_released`; all may be omitted.
+
+    Attributes
+    ----------
+    times
+        Of a pwscup file, what its time ids mean; by default the ``info_time.csv`` next to it, or next to
+        the file of its places.
+    choices
+        Which places and instants to make of raw events, instead of the single options of `ChoiceOptions`.
+    resample
+        Of points on a grid, one event per instant: ``last``, ``nearest`` or ``interpolate``.
+    strict
+        Refuse a file of which a row must be left out, instead of reporting it.
+
+    See Also
+    --------
+    LayoutOptions : columns, header, delimiter, decimal, time_format and one_user.
+    ChoiceOptions : grid, bounds, top, interval, slot, timezone and utc_hours.
+    """
+
+    times: str | PathLike[str] | None
+    choices: Choices | None
+    resample: str | None
+    strict: bool
+
+
+def select_options(options: Mapping[str, Any], kind: type[T]) -> T:
+    """Return those of some options that a TypedDict has."""
+    return cast(T, {name: options[name] for name in kind.__annotations__ if name in options})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """What a reader of tables is told about them.
+    """How the columns and fields of a table are laid out.
 
     Parameters
     ----------
@@ -72,7 +162,9 @@ class Layout:
         if self.decimal not in (".", ","):
             raise ParameterError.of("decimal", self.decimal, "a point or a comma")
         if self.delimiter is not None and not re.fullmatch(r"[^\w\"\r\n\x00]", self.delimiter, re.ASCII):
-            raise ParameterError.of("delimiter", self.delimiter, "one sign such as ; or |, or tab or space")
+            raise ParameterError.of(
+                "delimiter", self.delimiter, "one character such as ; or |, or tab or space"
+            )
         if self.time_format is not None and "%" not in self.time_format:
             raise ParameterError.of("time_format", self.time_format, "such as %d/%m/%Y %H:%M:%S")
         if self.one_user is not None and not 1 <= len(self.one_user) <= _LONGEST_NAME:
@@ -91,17 +183,10 @@ class Layout:
                     raise ParameterError.of(f"columns: {find_option_name(role)}", column, allowed)
 
     @classmethod
-    def parse(
-        cls,
-        *,
-        columns: str | Mapping[str, Any] | None = None,
-        header: bool = True,
-        delimiter: str | None = None,
-        decimal: str = ".",
-        time_format: str | None = None,
-        one_user: str | None = None,
-    ) -> Layout:
+    @accepts(LayoutOptions)
+    def parse(cls, **said: Unpack[LayoutOptions]) -> Layout:
         """Read what the command line or a caller says."""
+        columns, delimiter, one_user = said.get("columns"), said.get("delimiter"), said.get("one_user")
         pairs = _split_column_pairs(columns) if isinstance(columns, str) else list((columns or {}).items())
         found: dict[str, str] = {}
         for name, column in pairs:
@@ -109,16 +194,16 @@ class Layout:
             if role is None:
                 raise ParameterError.of("columns", name, f"a role: {', '.join(OPTIONS)}")
             if role in found:
-                raise ParameterError(f"columns: the {find_option_name(role)} is named twice")
+                raise ParameterError(f"columns: the {find_option_name(role)} is given twice")
             if str(column) in found.values():
                 raise ParameterError(f"columns: {column!r} cannot have two roles")
             found[role] = str(column)
         return cls(
             columns=found,
-            header=header,
+            header=said.get("header", True),
             delimiter=None if delimiter is None else DELIMITERS.get(delimiter, delimiter),
-            decimal=decimal,
-            time_format=time_format,
+            decimal=said.get("decimal", "."),
+            time_format=said.get("time_format"),
             one_user=None if one_user is None else str(one_user),
         )
 
@@ -180,7 +265,7 @@ AS_NAMED = Layout()
 
 
 def _split_column_pairs(text: str) -> list[tuple[str, str]]:
-    """Split ``user=MMSI,time=BaseDateTime``; a part without ``=`` goes on with the name before it."""
+    """Split ``user=MMSI,time=BaseDateTime``; a part without ``=`` continues with the name before it."""
     pairs: list[tuple[str, str]] = []
     for part in text.split(","):
         name, equals, column = part.partition("=")
@@ -252,27 +337,17 @@ class Choices:
         if self.interval_s is not None and (self.interval_s < 1 or DAY_S % self.interval_s):
             raise ParameterError.of("interval", f"{self.interval_s} s", "a whole fraction of a day")
         if self.slot_s is not None and not 1 <= self.slot_s <= DAY_S:
-            raise ParameterError.of("slot", f"{self.slot_s} s", "from a second to a day")
+            raise ParameterError.of("slot", f"{self.slot_s} s", "from one second to one day")
         if self.interval_s is not None:
             self.instants_per_slot(self.interval_s)
         if self.top is not None:
             require_whole("top", self.top, at_least=1, at_most=LARGEST_COUNT)
         if self.top is not None and self.grid is not None:
-            raise ParameterError("grid and top exclude each other: the cells of a grid are all kept")
+            raise ParameterError("grid and top exclude each other: all cells of a grid are kept")
         if self.timezone is not None:
             require_zone(self.timezone)
         if self.timezone is not None and self.utc_hours:
             raise ParameterError("timezone and utc_hours exclude each other")
-
-    @property
-    def places_are_as_in_file(self) -> bool:
-        """Whether nothing is asked of the places."""
-        return self.grid is None and self.bounds is None and self.top is None
-
-    @property
-    def times_are_as_in_file(self) -> bool:
-        """Whether nothing is asked of the times."""
-        return (self.interval_s, self.slot_s, self.timezone, self.utc_hours) == (None, None, None, False)
 
     def instants_per_slot(self, interval_s: int) -> int:
         """Return how many instants of the given interval a slot holds."""
@@ -282,27 +357,24 @@ class Choices:
         return slot_s // interval_s
 
     @classmethod
-    def parse(
-        cls,
-        *,
-        grid: str | None = None,
-        bounds: str | None = None,
-        top: int | None = None,
-        interval: str | None = None,
-        slot: str | None = None,
-        timezone: str | None = None,
-        utc_hours: bool = False,
-    ) -> Choices:
+    @accepts(ChoiceOptions)
+    def parse(cls, **asked: Unpack[ChoiceOptions]) -> Choices:
         """Read the choices as the command line writes them."""
+        grid, bounds = asked.get("grid"), asked.get("bounds")
+        interval, slot = asked.get("interval"), asked.get("slot")
         return cls(
             grid=None if grid is None else parse_grid_shape(grid),
             bounds=None if bounds is None else Box.parse(bounds),
-            top=top,
+            top=asked.get("top"),
             interval_s=None if interval is None else parse_duration_s(interval, "interval"),
             slot_s=None if slot is None else parse_duration_s(slot, "slot"),
-            timezone=timezone,
-            utc_hours=utc_hours,
+            timezone=asked.get("timezone"),
+            utc_hours=asked.get("utc_hours", False),
         )
+
+
+NO_CHOICES = Choices()
+"""Places and instants as the file has them."""
 
 
 def parse_duration_s(text: str, name: str) -> int:

@@ -41,7 +41,7 @@ def read_places(path: str | PathLike[str]) -> Places:
     """Read places: regions, POIs of the PPMTF tools, or a table of places.
 
     Regions without a column for hospitals get theirs from the ``POI_*.csv`` of the same city
-    beside them, if there is one.
+    next to them, if there is one.
     """
     if is_parquet(path):
         return read_place_table(path)
@@ -85,7 +85,7 @@ def read_places_beside(path: Path, format: str) -> Places:
     if format == "peopleflow":
         return checkins.tokyo_regions()
     raise FileError.whole(
-        path, f"needs its file of places: give it with --places or put {names[0]} beside it", "no-places"
+        path, f"needs its file of places: give it with --places, or put {names[0]} next to it", "no-places"
     )
 
 
@@ -121,7 +121,7 @@ def read_place_table(path: str | PathLike[str]) -> Places:
     columns = [f"column {i}" for i in range(len(names))]
     frame = read_rows(path, rest, columns, separator, quoted=True)
     if len(set(names)) != len(names):
-        raise FileError.whole(path, "has two columns of one name", "columns", header)
+        raise FileError.whole(path, "has two columns with the same name", "columns", header)
     return _build_checked_places(frame.select(columns).rename(dict(zip(columns, names, strict=True))), path)
 
 
@@ -150,7 +150,7 @@ def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Pla
             path, f"has places without an id, or with one beyond {LONGEST_ID} letters", "id"
         )
     if ids.dtype == pl.String and bool(ids.str.contains(NUL, literal=True).any()):
-        raise FileError.whole(path, "has places whose id holds U+0000", "id")
+        raise FileError.whole(path, "has places with U+0000 in the id", "id")
     sensitive = frame["sensitive"].cast(pl.Int8, strict=False).fill_null(0) if "sensitive" in frame else None
     categories = None
     if "category" in found:
@@ -189,9 +189,7 @@ def _build_place_grid(path: str | PathLike[str], frame: pl.DataFrame, latitude: 
     expected = np.divmod(np.arange(len(row)), max(columns, 1))
     whole = rows * columns == len(row) and np.array_equal(row - 1, expected[0])
     if rows < 2 or columns < 2 or not whole or not np.array_equal(column - 1, expected[1]):
-        raise FileError.whole(
-            path, "rows and columns are not those of a whole grid of at least 2 × 2", "grid"
-        )
+        raise FileError.whole(path, "rows and columns do not form a complete grid of at least 2 × 2", "grid")
     height, width = (latitude[-1] - latitude[0]) / (rows - 1), (longitude[-1] - longitude[0]) / (columns - 1)
     # Rounded, because centres carry the noise of their own arithmetic.
     south, west = latitude[0] - height / 2, longitude[0] - width / 2
@@ -232,7 +230,7 @@ def read_id_pairs(path: str | PathLike[str], *, one_to_one: bool = True) -> IdTa
 
 
 def write_id_pairs(table: IdTable, path: str | PathLike[str]) -> None:
-    """Write a guess at who is who: Parquet where the name ends so, and CSV otherwise."""
+    """Write an inferred ID table, as Parquet if the name ends in .parquet, otherwise as CSV."""
     frame = pl.DataFrame(dict(zip(HEADER, (table.pseudonyms, table.user_ids), strict=True)))
     with replacing(path) as out:
         if Path(path).suffix == ".parquet":
@@ -256,7 +254,7 @@ def _read_pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str
         ]
         rows = [frame.columns, *map(list, zip(*columns, strict=True))]
     if not rows:
-        raise FileError.whole(path, "is empty; an id table has a header and a line a pseudonym", "empty")
+        raise FileError.whole(path, "is empty; an id table has a header and one row per pseudonym", "empty")
     header = [name.strip().lower() for name in rows[0]]
     if len(header) != 2:
         problem = f"has {len(header)} columns; an id table has two, pse_id,user_id"
@@ -266,20 +264,20 @@ def _read_pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str
     users: set[str] = set()
     for at, row in enumerate(rows[1:], start=1):
         if len(row) != 2 or not all(value.strip() for value in row):
-            problem = "a line must hold a pseudonym and a user"
+            problem = "a row must have a pseudonym and a user"
             raise FileError(path, [Fault(at, None, ",".join(row), problem, "wrong-length")])
         if any("\0" in value for value in row):
-            raise FileError(path, [Fault(at, None, ",".join(row), "ids must not hold U+0000", "bad-id")])
+            raise FileError(path, [Fault(at, None, ",".join(row), "ids must not contain U+0000", "bad-id")])
         pseudonym, user = (value.strip() for value in (reversed(row) if swapped else row))
         if pseudonym in table or (one_to_one and user in users):
             column = rows[0][0 if (pseudonym in table) != swapped else 1]
-            problem = "stands there already" + ("; an id table is one to one" if one_to_one else "")
+            problem = "occurs twice" + ("; ids and pseudonyms must be unique" if one_to_one else "")
             value = pseudonym if pseudonym in table else user
             raise FileError(path, [Fault(at, column, value, problem, "repeated-id")])
         table[pseudonym] = user
         users.add(user)
     if not table:
-        raise FileError.whole(path, "has a header and no line", "empty")
+        raise FileError.whole(path, "has a header and no rows", "empty")
     return table
 
 

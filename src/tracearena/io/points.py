@@ -61,7 +61,7 @@ def build_gps_traces(raw: pl.DataFrame, report: Report, layout: Layout = AS_NAME
 
 
 def select_points(rows: Rows, report: Report, box: Box | None = None) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the points that can be used, and who has points outside the box; the report is told why.
+    """Return the points that can be used, and who has points outside the box; the report says why.
 
     Columns are ``user``, ``at`` (milliseconds since 1970), ``lat``, ``lon``, where there are some
     ``trajectory``, and ``row``.
@@ -203,7 +203,7 @@ def report_bare_times(report: Report, column: str, timed: int) -> None:
 
 _HOUR_S = 3600
 METHODS = ("last", "nearest", "interpolate")
-"""Ways to make one event an instant of the points around it."""
+"""Ways to make one event per instant of the points around it."""
 
 
 def convert_points_to_events(
@@ -229,9 +229,9 @@ def convert_points_to_events(
     if resample is not None and resample not in METHODS:
         raise ParameterError.of("resample", resample, f"one of {', '.join(METHODS)}")
     if choices.top is not None:
-        raise ParameterError("top needs a column of places, and GPS points lie at none")
+        raise ParameterError("top needs a column of places, and GPS points have none")
     if choices.utc_hours:
-        raise ParameterError("GPS points have no offsets to ignore: --timezone UTC gives hours of UTC")
+        raise ParameterError("GPS points have no offsets to ignore: use --timezone UTC for hours of UTC")
     if places is not None and choices.grid is not None:
         raise ParameterError("places and grid exclude each other")
     traces, read = reading
@@ -250,7 +250,7 @@ def convert_points_to_events(
     zone = local.zone or "UTC"
     inside = traces if choices.bounds is None else traces.take_box(choices.bounds)
     if not len(inside):
-        raise DataError.about(report.path, f"no point lies within the bounds {choices.bounds}")
+        raise DataError.about(report.path, f"no point is within the bounds {choices.bounds}")
     if resample is None:
         events = grid_points(inside, places, clock, timezone=zone)
     else:
@@ -265,7 +265,7 @@ def convert_points_to_events(
     return Reading(events, report)
 
 
-# Tables of GPS points: CSV or Parquet, one row a point.
+# Tables of GPS points: CSV or Parquet, one row per point.
 
 
 def read(

@@ -6,14 +6,14 @@ of a table, and of a folder.
 
 from __future__ import annotations
 
-import difflib
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Unpack
 
+from tracearena.checks import accepts
 from tracearena.errors import FileError, ParameterError
 from tracearena.files import archives
 from tracearena.io import places as place_table
@@ -24,7 +24,14 @@ from tracearena.io.formats import archives as bundles
 from tracearena.io.formats import checkins, geo_tables, geolife, gpx, recognition, released_table, trips
 from tracearena.io.formats.recognition import EITHER, FORMAT_TABLE, FormatGuess, check_known_format
 from tracearena.io.inputs import Input
-from tracearena.io.options import Choices, Layout
+from tracearena.io.options import (
+    ChoiceOptions,
+    Choices,
+    Layout,
+    LayoutOptions,
+    ReadOptions,
+    select_options,
+)
 from tracearena.io.places import read_places, read_places_beside
 from tracearena.io.points import build_gps_traces, convert_points_to_events
 from tracearena.io.report import Reading, Report
@@ -37,23 +44,14 @@ if TYPE_CHECKING:
     from tracearena.io.suggestions import Sample
 
 
+@accepts(ReadOptions)
 def read(
     path_or_frame: Any,
     format: str | None = None,
     *,
     places: Any = None,
-    times: File | None = None,
-    choices: Choices | None = None,
-    resample: str | None = None,
-    strict: bool = False,
-    columns: str | Mapping[str, Any] | None = None,
-    header: bool = True,
-    delimiter: str | None = None,
-    decimal: str = ".",
-    time_format: str | None = None,
-    one_user: str | None = None,
     sample: Sample | None = None,
-    **options: Any,
+    **options: Unpack[ReadOptions],
 ) -> Reading[Traces | GpsTraces]:
     """Read traces and report what their file got wrong.
 
@@ -69,29 +67,17 @@ def read(
         One of `FORMATS` for events, of `GPS_FORMATS` for points, or ``released``: what was released of
         events, if each has one place (`read_released` reads the others too). Recognised if omitted.
     places
-        The places, their file, or a data frame of them. Formats that have a file of their own for
-        them find it beside the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
-    times
-        Of a pwscup file, what its time ids mean; by default the ``info_time.csv`` beside it, or beside
-        the file of its places.
-    choices
-        Which places and instants to make of raw events (`Choices`).
-    resample
-        Of points on a grid, one event per instant: ``last``, ``nearest`` or ``interpolate``.
-    strict
-        Refuse a file of which a row must be left out, instead of reporting it.
-    columns, header, delimiter, decimal, time_format, one_user
-        How a table is laid out, where its header does not say it: which column has which role
-        (``{"user": "MMSI", "time": "BaseDateTime"}`` or ``"user=MMSI,time=BaseDateTime"``), whether
-        there is a header, and so on (`options.Layout`). `one_user` names the one person of
-        a table, of GPX files and of others that name nobody.
+        The places, their file, or a data frame of them. Formats that have a file of their own for them find
+        it next to the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
     sample
         Read some people alone, drawn at random, for a first look at a large file (`suggestions.Sample`). Of
         tables in CSV and Parquet no other rows are kept in memory. The report says how many people of
         how many were read.
     **options
-        The choices as the command line writes them: ``grid="32x32"``, ``bounds``, ``top=1000``,
-        ``interval="20min"``, ``slot="2h"``, ``timezone``, ``utc_hours``.
+        Keywords of `ReadOptions`. How a table is laid out: ``columns``, ``header``, ``delimiter``,
+        ``decimal``, ``time_format``, ``one_user``. Which places and instants to make: ``grid="32x32"``,
+        ``bounds``, ``top=1000``, ``interval="20min"``, ``slot="2h"``, ``timezone``, ``utc_hours``, or all of
+        them as ``choices``. And ``times``, ``resample``, ``strict``.
 
     Examples
     --------
@@ -104,24 +90,19 @@ def read(
     >>> traces, traces.clock.label(18)
     (<Traces: 1 users, 2 events, 2 places, instants 18 to 19>, '18:00')
     """
-    known = list(inspect.signature(Choices.parse).parameters)
-    for option in options:
-        if option not in known:
-            near = difflib.get_close_matches(option, known, 1)
-            advice = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
-            raise ParameterError(f"read has no option {option!r}{advice}")
-    if choices is not None and options:
+    chosen, single = options.get("choices"), select_options(options, ChoiceOptions)
+    if chosen is not None and single:
         raise ParameterError("give choices or single options, not both")
-    chosen = Choices.parse(**options) if choices is None else choices
-    layout = Layout.parse(
-        columns=columns,
-        header=header,
-        delimiter=delimiter,
-        decimal=decimal,
-        time_format=time_format,
-        one_user=one_user,
+    request = Request(
+        places,
+        Choices.parse(**single) if chosen is None else chosen,
+        Layout.parse(**select_options(options, LayoutOptions)),
+        times=options.get("times"),
+        resample=options.get("resample"),
+        strict=options.get("strict", False),
+        sample=sample,
     )
-    request = Request(places, times, chosen, resample, strict, layout, sample=sample)
+    layout = request.layout
     if isinstance(path_or_frame, (str, PathLike)):
         source = path_or_frame if isinstance(path_or_frame, Input) else Input(path_or_frame, layout, format)
         if source is path_or_frame and (format is not None or layout.option_names):
@@ -138,10 +119,11 @@ def read(
         check_known_format(format)
         raise ParameterError.of("format", format, "table or points for a data frame")
     name = format or recognition.guess_frame_format(frame, layout)
-    if times is not None:
+    if request.times is not None:
         problem = f"is read as {name}; only files of format pwscup have a table of times"
         raise ParameterError(f"{FRAME}: {problem}")
-    report = Report(FRAME, name, header_lines=None, strict=strict, timezone=chosen.timezone)
+    zone = request.choices.timezone
+    report = Report(FRAME, name, header_lines=None, strict=request.strict, timezone=zone)
     if format is None and recognition.is_trips_frame(frame.columns, layout):
         rows = trips.split_trips(frame, report, layout)
         by_name = replace(layout, columns={}, one_user=None)
@@ -178,7 +160,7 @@ def _notice_hidden(source: Input, report: Report) -> None:
 
 File = str | PathLike[str]
 
-_NO_RESAMPLING = "resample is for GPS points, and this holds events"
+_NO_RESAMPLING = "resample is only for GPS points, and this file has events"
 
 
 @dataclass(frozen=True)
@@ -186,11 +168,11 @@ class Request:
     """What a caller of `read` asks for, in addition to the file and its format."""
 
     places: Any
-    times: File | None
     choices: Choices
-    resample: str | None
-    strict: bool
     layout: Layout
+    times: File | None = None
+    resample: str | None = None
+    strict: bool = False
     owner: str | None = None
     """Whose file it is, if the file does not say."""
     sample: Sample | None = None
@@ -206,8 +188,8 @@ def read_file(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
         raise ParameterError.about(path, problem)
     if row.holds == "events" and request.resample is not None:
         raise ParameterError.about(path, _NO_RESAMPLING)
-    reading: Reading[Any] = globals()[row.reader](source, request)
-    if row.reader == "read_row_format":
+    reading: Reading[Any] = resolve_name(f"tracearena.io.{row.reader}")(source, request)
+    if row.reader.endswith("read_row_format"):  # by `read_rows`, which has applied the choices
         return reading
     if row.holds == "points":
         reading.report.timezone = request.choices.timezone
@@ -265,7 +247,7 @@ def read_check_ins(source: Input, request: Request) -> Reading[Traces]:
 def read_foursquare(source: Input, request: Request) -> Reading[Traces]:
     """Read check-ins of WWW 2019, whose venues are a file of their own."""
     if request.places is not None and not isinstance(request.places, (str, PathLike)):
-        raise ParameterError("the places of a foursquare file are read from its file of venues")
+        raise ParameterError("a foursquare file needs its own file of venues, not other places")
     return checkins.read_foursquare(source.path, choices=request.choices, pois=request.places)
 
 
@@ -284,9 +266,9 @@ def read_released_events(source: Input, request: Request) -> Reading[Traces]:
     several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
     if several or deleted:
         problem = (
-            f"holds obfuscated or anonymized traces, {several:,} events with several places and "
-            f"{deleted:,} deleted ones; only releases whose events have one place each can be read as "
-            "traces (describe and score utility read the others)"
+            f"has obfuscated or anonymized traces with {several:,} events at several places and "
+            f"{deleted:,} deleted ones; only releases with one place per event can be read as traces "
+            "(describe and score utility read the others)"
         )
         raise FileError.whole(path, problem, "no-single-places")
     frame = released.to_frame()
@@ -344,14 +326,14 @@ def _keep_within_bounds(
     if given := [name for name, value in settings.items() if value is not None]:
         raise ParameterError.about(
             path,
-            f"holds GPS points, which lie at no places and no instants: {', '.join(given)} needs a "
-            "grid for them, such as --grid 32x32 (grid='32x32')",
+            f"has GPS points, which have no places and no instants: {', '.join(given)} needs a grid, "
+            "such as --grid 32x32 (grid='32x32')",
         )
     if choices.bounds is None:
         return reading
     inside = reading.traces.take_box(choices.bounds)
     if not len(inside):
-        raise ParameterError.about(path, f"no point lies within the bounds {choices.bounds}")
+        raise ParameterError.about(path, f"no point is within the bounds {choices.bounds}")
     if len(inside) < len(reading.traces):
         reading.report.drop("outside the bounds", len(reading.traces) - len(inside))
     return Reading(inside, reading.report)
@@ -367,13 +349,15 @@ def read_prepared(source: Input, request: Request) -> Reading[Traces]:
         from tracearena.io import ppmtf
 
         if choices.timezone is not None or choices.utc_hours:
-            raise ParameterError("a ppmtf file has local hours already: no time zone")
+            raise ParameterError("a ppmtf file already has local hours, so it takes no time zone")
         if source.is_synthetic:
             traces = ppmtf.read_synthetic(path, known).traces
         else:
             traces = ppmtf.read_traces(path, known, interval_s=choices.interval_s, slot_s=choices.slot_s)
-    elif not choices.times_are_as_in_file:
-        raise ParameterError(f"a {format} file has instants and no times: no interval, slot or time zone")
+    elif choices.utc_hours or (choices.interval_s, choices.slot_s, choices.timezone) != (None, None, None):
+        raise ParameterError(
+            f"a {format} file has instants instead of times, so it takes no interval, slot or time zone"
+        )
     elif format == "peopleflow":
         traces = checkins.read_people_flow(path, places=known).traces
     else:
@@ -382,9 +366,9 @@ def read_prepared(source: Input, request: Request) -> Reading[Traces]:
         assumed = pwscup.DEFAULT_TIMES if named is None else ""
     report = Report(str(path), format, traces.n_events, assumed=assumed)
     report_oddities(traces, report)
-    return Reading(
-        traces if choices.places_are_as_in_file else regrid_traces(traces, choices, report), report
-    )
+    if (choices.grid, choices.bounds, choices.top) != (None, None, None):
+        traces = regrid_traces(traces, choices, report)
+    return Reading(traces, report)
 
 
 def read_known_places(places: Any) -> Places | None:
@@ -450,7 +434,7 @@ def read_folder(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
         reading = read_rows(bundles.concat_role_tables(parts), "table", report, plain)
     else:
         shown = ", ".join(str(file.relative_to(folder)) for file in list(files)[:5])
-        problem = f"holds {len(files):,} files of format {name}, of which one can be read at a time: {shown}"
+        problem = f"has {len(files):,} files of format {name}, but only one can be read at a time: {shown}"
         raise FileError.whole(folder, problem, "several-files")
     for path, fault in others:
         reading.report.notice_fault(fault, path=str(path))
@@ -458,7 +442,7 @@ def read_folder(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
 
 
 def read_whole_folder(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
-    """Read a folder of a format that has folders; traces beside it are left out by name."""
+    """Read a folder of a format that has folders; traces next to it are left out by name."""
     others = [(file, bundles.build_skip_fault(look)) for file, look in source.find_unread(source.format)]
     if others and request.strict:
         raise FileError(others[0][0], [others[0][1]])

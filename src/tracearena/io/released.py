@@ -5,39 +5,52 @@ from __future__ import annotations
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from tracearena.checks import accepts
 from tracearena.errors import FileError, ParameterError
 from tracearena.files.io import refuse_pipe
 from tracearena.io import pwscup
 from tracearena.io.formats import released_table
 from tracearena.io.inputs import OBFUSCATED, Input
-from tracearena.io.options import Choices
+from tracearena.io.options import Choices, ReadOptions, select_options
 from tracearena.io.places import read_places, read_places_beside
 from tracearena.io.readers import read
 from tracearena.io.report import Reading, Report
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 from tracearena.traces.time import exact_local_seconds
 
-BY_EVENT = "a release of a defence of time, such as SwapTimes, cannot be compared event by event"
+BY_EVENT = "a release with changed times, such as that of SwapTimes, cannot be compared event by event"
 _File = str | PathLike[str]
 
 
+class ReleasedOptions(ReadOptions, total=False):
+    """Further keywords of `read_released`, in addition to those of `read`; all may be omitted.
+
+    Attributes
+    ----------
+    allow_repetition
+        Accept a place twice in a cell of the contest's files, as the scorer of 2019 did.
+    max_bytes, max_listed_ids
+        Limits of the contest's obfuscated traces (`pwscup.read_obfuscated`).
+    """
+
+    allow_repetition: bool
+    max_bytes: int | None
+    max_listed_ids: int | None
+
+
+@accepts(ReleasedOptions)
 def read_released(
     path: _File,
     original: Traces | None = None,
     *,
     format: str | None = None,
     places: _File | Places | None = None,
-    times: _File | None = None,
     clock: Clock | None = None,
-    choices: Choices | None = None,
-    allow_repetition: bool = False,
-    max_bytes: int | None = None,
-    max_listed_ids: int | None = None,
-    **options: Any,
+    **options: Unpack[ReleasedOptions],
 ) -> Reading[ObfuscatedTraces]:
     """Read obfuscated or anonymized traces.
 
@@ -51,19 +64,15 @@ def read_released(
         at their places; a file with others is refused. The contest's obfuscated traces
         (``reg_id``), which name no users, cannot be read without.
     places
-        Where events can be, or the file of it; by default the original's, those beside the file, or
+        Where events can be, or the file of it; by default the original's, those next to the file, or
         those that it names.
-    times
-        Of the contest's anonymized traces, what their time ids mean; by default the ``info_time.csv``
-        beside them, or beside the file of their places.
     clock
         Of a table, what instants there are in a day; by default the original's, or an hour apart.
-    allow_repetition
-        Accept a place twice in a cell of the contest's files, as the scorer of 2019 did.
-    max_bytes, max_listed_ids
-        Limits of the contest's obfuscated traces (`pwscup.read_obfuscated`).
-    format, choices, **options
+    format
         Of traces, what `read` takes.
+    **options
+        Keywords of `ReleasedOptions`: of the contest's files ``times``, ``allow_repetition``, ``max_bytes``
+        and ``max_listed_ids``; of traces all that `read` takes.
 
     Examples
     --------
@@ -85,11 +94,13 @@ def read_released(
     if header is None and format == "pwscup" and original is not None:
         header = OBFUSCATED
     laid_out = {"no_header" if name == "header" else name: True for name in source.layout.option_names}
-    caps = {"max_bytes": max_bytes, "max_listed_ids": max_listed_ids}
+    caps = {"max_bytes": options.get("max_bytes"), "max_listed_ids": options.get("max_listed_ids")}
+    raw = select_options(options, ReadOptions)
+    times, choices = raw.pop("times", None), raw.pop("choices", None)
     if header != OBFUSCATED:
-        _refuse_options(path, "other files than the contest's obfuscated traces", None, caps)
+        _refuse_options(path, "files other than the contest's obfuscated traces", None, caps)
     if header is None and (format == released_table.FORMAT or (format is None and source.is_released_table)):
-        _refuse_options(path, "released traces in a table", choices, options | laid_out | {"times": times})
+        _refuse_options(path, "released traces in a table", choices, {**raw, **laid_out, "times": times})
         if original is not None:
             known, clock = known or original.places, clock or original.clock
         reading = released_table.read_released_table(path, places=known, clock=clock)
@@ -101,14 +112,14 @@ def read_released(
                 choices = replace(choices, bounds=choices.bounds or grid.box)
             elif known is None:
                 known = original.places
-        traces, report = read(
-            source, format, places=known, times=times, choices=choices, **options
-        ).as_events()
+        raw["times"], raw["choices"] = times, choices
+        traces, report = read(source, format, places=known, **raw).as_events()
         reading = Reading(ObfuscatedTraces.from_traces(traces), report)
     else:
-        _refuse_options(path, "the contest's files", choices, options | laid_out)
+        _refuse_options(path, "the contest's files", choices, {**raw, **laid_out})
         times = times or pwscup.find_times_file(path, places)
-        return _read_contest_release(path, header, original, known, times, allow_repetition, caps)
+        repeats = options.get("allow_repetition", False)
+        return _read_contest_release(path, header, original, known, times, repeats, caps)
     if original is None:
         return reading
     return Reading(match_original_events(reading.traces, original, path), reading.report)
@@ -123,7 +134,7 @@ def match_original_events(released: ObfuscatedTraces, original: Traces, path: _F
     order = np.array([position.pop(str(user), -1) for user in original.user_ids.tolist()], np.int64)
     if position:
         problem = (
-            f"has a user {next(iter(position))!r} whom the original has not; --original names the traces"
+            f"has a user {next(iter(position))!r} who is not in the original; name with --original the traces"
         )
         raise FileError.whole(path, f"{problem} that it was made from", "other-users")
     there = released.take_users(order[order >= 0])
@@ -134,7 +145,7 @@ def match_original_events(released: ObfuscatedTraces, original: Traces, path: _F
         user = int(differ[0])
         wanted = int(np.diff(original.offsets)[user])
         whose = original.user_ids[user].item()
-        problem = f"has {lengths[user]:,} events of user {whose!r}, the original {wanted:,}"
+        problem = f"has {lengths[user]:,} events of user {whose!r}, but the original has {wanted:,}"
         raise FileError.whole(path, f"{problem}; {BY_EVENT}", "other-events")
     days = (there.clock.first_day, original.clock.first_day)
     shift = 0
@@ -144,7 +155,7 @@ def match_original_events(released: ObfuscatedTraces, original: Traces, path: _F
     if len(apart) or (None in days and any(days)) or there.places != original.places:
         whose = original.user_ids[original.user_index[apart[0] if len(apart) else 0]].item()
         problem = f"has events of user {whose!r} at other times or places than the original"
-        advice = f"both are read with the same options, such as --interval and --grid; {BY_EVENT}"
+        advice = f"read both with the same options, such as --interval and --grid; {BY_EVENT}"
         raise FileError.whole(path, f"{problem}; {advice}", "other-events")
     made = ObfuscatedTraces.like(original, there.codes, there.sets)
     if np.array_equal(exact_local_seconds(there), exact_local_seconds(original)):
@@ -165,11 +176,11 @@ def _read_contest_release(
     assumed = ""
     if header == OBFUSCATED:
         if original is None:
-            raise ParameterError(f"{path}: holds no users: name the traces it was made from with --original")
+            raise ParameterError(f"{path}: has no users: name the original traces with --original")
         released = pwscup.read_obfuscated(path, original, allow_repetition=allow_repetition, **caps)
     else:
         if original is not None:
-            problem = "holds pseudonyms, which cannot be put beside the users of the original"
+            problem = "has pseudonyms, which cannot be matched with the users of the original"
             raise FileError.whole(path, problem, "pseudonyms")
         known = read_places_beside(Path(path), "pwscup") if places is None else places
         clock = None if times is None else pwscup.read_times(times)

@@ -85,7 +85,7 @@ class Report:
     examples
         The first of each kind.
     clock
-        Whose local time the instants are; None where that is not known, or where there are none.
+        Whose local time the instants are; None where that is not known, or if there are none.
     timezone
         The zone that the caller named for GPS points.
     unzoned
@@ -184,9 +184,7 @@ class Report:
             self.drop(rule.reason, bad.height, *faults)
         return frame.filter(marks.is_null())
 
-    def refuse_if_nothing_is_left(
-        self, left: int, nothing: str = "holds no rows", code: str = "empty"
-    ) -> None:
+    def refuse_if_nothing_is_left(self, left: int, nothing: str = "has no rows", code: str = "empty") -> None:
         """Raise when every row was dropped: then the fault is the file's, not a row's."""
         if left:
             return
@@ -198,7 +196,7 @@ class Report:
         """Raise if a row was left out."""
         if self.dropped:
             faults = [example.fault for example in self.examples if example.reason in self.dropped]
-            whole = Fault(None, None, None, f"rows are left out: {', '.join(self.dropped)}", "left-out")
+            whole = Fault(None, None, None, f"rows were dropped: {', '.join(self.dropped)}", "left-out")
             raise FileError(self.path, faults or [whole], self.dropped_rows)
 
     def add(self, other: Report) -> None:
@@ -263,12 +261,12 @@ class Reading(NamedTuple, Generic[AnyTraces]):
         if isinstance(self.traces, Traces):
             return Reading(self.traces, self.report)
         raise ParameterError(
-            f"{self.report.path}: holds GPS points, which lie at no places: name a grid for them, such as "
-            "--grid 32x32 (grid='32x32')"
+            f"{self.report.path}: has GPS points, which are not at places: put them on a grid, such "
+            "as --grid 32x32 (grid='32x32')"
         )
 
     def as_points(self) -> Reading[GpsTraces]:
         """Return the reading if it is of GPS points; refuse events at places."""
         if isinstance(self.traces, GpsTraces):
             return Reading(self.traces, self.report)
-        raise ParameterError(f"{self.report.path}: holds events at places, and GPS points are wanted here")
+        raise ParameterError(f"{self.report.path}: has events at places; GPS points are needed here")

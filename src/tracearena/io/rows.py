@@ -56,8 +56,8 @@ from tracearena.traces.time import (
 _DECIMAL_COMMA = re.compile(r"-?\d{1,3},\d+")
 _UNREAD = "unparsable time"
 _LOCAL = (
-    "x and y beside times that count from the start of a record: metres and seconds of a map of its own look "
-    "like this, and nothing says that these are degrees"
+    "x and y with times that count from the start of the recording: these may be metres and seconds on a "
+    "private map instead of degrees"
 )
 NO_POINT = ("holds no point", "no-points")
 NO_EVENT = ("holds no rows", "empty")
@@ -71,7 +71,7 @@ class Rows:
     Attributes
     ----------
     frame
-        The columns as they stand, under the names of their roles, with ``row``; ``user`` as ids. Beside
+        The columns as they stand, under the names of their roles, with ``row``; ``user`` as ids. Next to
         them ``_at`` (seconds or milliseconds since 1970), ``_offset`` (seconds from UTC to local time,
         null where no zone is named), and where there are coordinates ``_lat`` and ``_lon``.
     names
@@ -112,7 +112,7 @@ class Rows:
             runs = ids.filter(ids.ne_missing(ids.shift()))
             if runs.str.contains(NUL, literal=True).any():
                 nul = pl.col(role).str.contains(NUL, literal=True)
-                rules.append(self.rule("id with a NUL", nul, role, "ids must be letters without U+0000"))
+                rules.append(self.rule("id with a NUL", nul, role, "ids must not contain U+0000"))
         return rules
 
     def when(self) -> list[DropRule]:
@@ -140,7 +140,7 @@ class Rows:
         column = self.frame[role]
         first = column.drop_nulls().first() if column.dtype == pl.String else None
         has_comma = isinstance(first, str) and _DECIMAL_COMMA.fullmatch(first.strip())
-        return "; decimal commas are read with --decimal , (decimal=',')" if has_comma else ""
+        return "; for decimal commas use --decimal , (decimal=',')" if has_comma else ""
 
 
 def parse_table_rows(
@@ -170,7 +170,7 @@ def parse_rows(
     """Read ids, times and coordinates of rows; refuse a file whose coordinates are no degrees.
 
     Of rows that are a part of a file, `first_times` are its first ones, which tell how all are written; the
-    report is told what speaks against degrees, for all parts together to decide.
+    report collects what speaks against degrees, for all parts together to decide.
     """
     called = dict(names or {})
     are_utc = is_utc_name(called.get("time", ""))
@@ -182,7 +182,7 @@ def parse_rows(
         for role in ("lat", "lon"):
             column = raw[role]
             if column.dtype != pl.String and layout.decimal != ".":
-                raise ParameterError(f"decimal: the column {column.name!r} holds numbers already, no text")
+                raise ParameterError(f"decimal: the column {column.name!r} already has numbers, not text")
             if column.dtype == pl.String:
                 column = column.str.strip_chars()
                 column = column.str.replace(",", ".", literal=True) if layout.decimal == "," else column
@@ -234,12 +234,12 @@ def refuse_unread_times(report: Report, column: str, time_format: str | None) ->
         if time_format is None
         else _describe_accepted_times(time_format)
     )
-    raise FileError(report.path, [Fault(None, column, value, f"no time can be read; {cure}", "time")])
+    raise FileError(report.path, [Fault(None, column, value, f"no time could be read; {cure}", "time")])
 
 
 def _describe_accepted_times(time_format: str | None) -> str:
     if time_format is not None:
-        return f"time_format = {time_format!r} is how they must be written"
+        return f"they must have the format time_format = {time_format!r}"
     return f"accepted are {times.ACCEPTED}"
 
 
@@ -252,7 +252,7 @@ def _check_degrees(rows: Rows, report: Report, layout: Layout) -> CoordinateDoub
     found = find_coordinate_doubts(rows.frame, names, report.path, report.header_lines, of_maps=of_maps)
     if given is not None and given.height and simplify_name(names["time"]) != INSTANTS:
         said = f"lng={names['lon']},lat={names['lat']},time={names['time']}"
-        problem = f"{_LOCAL}; if they are degrees and instants, --columns {said} says so"
+        problem = f"{_LOCAL}; if they are degrees and instants, use --columns {said}"
         found.refuse()
         fault = build_degrees_fault(given, names, problem, "no-degrees", report.header_lines)
         raise FileError(report.path, [fault], given.height)
@@ -381,7 +381,7 @@ class TimeConversion:
     latest
         Last second since 1970 that is plausible.
     zone
-        The zone of local time where UTC is known; beside offsets, that of most places.
+        The zone of local time where UTC is known; next to offsets, that of most places.
     """
 
     way: Way
@@ -404,10 +404,10 @@ def choose_time_conversion(
     is_local = not are_instants and named.are_all_bare
     latest = int(time.time()) + DAY_S
     if (are_instants or is_local) and choices.utc_hours:
-        raise ParameterError.about(path, "its times name no zone, so that hours of UTC are not known")
+        raise ParameterError.about(path, "its times have no zone, so hours of UTC are unknown")
     if are_instants:
         if choices.timezone is not None:
-            raise ParameterError.about(path, "has numbers for times, which have no time zone")
+            raise ParameterError.about(path, "has numbers as times, which have no time zone")
         return TimeConversion("numbers", None, True, latest)
     if choices.utc_hours:
         return TimeConversion("as written", IN_UTC, False, latest, "UTC")
@@ -461,14 +461,14 @@ def _compute_local_and_utc(rows: Rows, hours: TimeConversion, report: Report) ->
     utc, offset = rows.frame["_at"], rows.frame["_offset"]
     if hours.way == "offset column":
         given = rows.frame["offset_min"]
-        report.notice("times without an offset, taken as UTC", given.null_count())
+        report.notice("times without an offset, read as UTC", given.null_count())
         minutes = given.cast(pl.Float64, strict=False).clip(-DAY_S, DAY_S)
         return utc + (minutes * 60).cast(pl.Int64, strict=False).fill_null(0), utc
     if hours.way in ("numbers", "as written") or hours.clock is None:
         return utc, utc
     if not hours.clock.was_asked_for:
         bare = int((utc.is_not_null() & offset.is_null()).sum())
-        report.notice("times without a zone, taken as local", bare)
+        report.notice("times without a zone, read as local", bare)
     if hours.way == "named offsets":
         return utc + offset.fill_null(0), utc
     # All times are of one zone, also those that name none.
@@ -477,8 +477,8 @@ def _compute_local_and_utc(rows: Rows, hours: TimeConversion, report: Report) ->
     if offset.null_count() == 0:
         return zoned, utc
     skipped, repeated = zones.count_unclear_times(utc.filter(offset.is_null()), zone)
-    report.notice("local times that the clocks skip, read as if they had not been set yet", skipped)
-    report.notice("local times that the clocks show twice, read as the first", repeated)
+    report.notice("local times that clocks skip in spring, read as before the change", skipped)
+    report.notice("local times that clocks show twice in autumn, read as the first", repeated)
     parts = pl.DataFrame(
         {"bare": offset.is_null(), "as_is": utc, "zoned": zoned, "placed": zones.zone_to_utc(utc, zone)}
     )

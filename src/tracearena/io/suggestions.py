@@ -88,9 +88,9 @@ class Proposal:
 
     @property
     def sentence(self) -> str:
-        """Both for people, with who is who where files are read that name nobody."""
+        """Both for people, with the names of users for files that name nobody."""
         said = ", ".join(f"{name}={value!r}" for name, value in self.keywords.items())
-        return f"it may be read with {self.options} ({said})" + (f"; {self.whose}" if self.whose else "")
+        return f"try to read it with {self.options} ({said})" + (f"; {self.whose}" if self.whose else "")
 
     @property
     def options(self) -> str:
@@ -230,7 +230,7 @@ def _iterate_matching_styles(column: pl.Series) -> Iterator[str]:
 
 
 def _list_doubts(frame: pl.DataFrame, layout: Layout) -> tuple[str, ...]:
-    """Say where the values would allow another layout as well."""
+    """Return where the values would allow another layout as well."""
     doubts = []
     moment = _find_moment_column(frame, layout.roles(frame.columns))
     if layout.time_format is not None and moment is not None:
@@ -238,9 +238,7 @@ def _list_doubts(frame: pl.DataFrame, layout: Layout) -> tuple[str, ...]:
             (style for style in _iterate_matching_styles(moment) if style[1] != layout.time_format[1]), None
         )
         if other is not None:
-            doubts.append(
-                f"day and month may stand in the other order: --time-format {_quote_for_shell(other)}"
-            )
+            doubts.append(f"day and month may be in the other order: --time-format {_quote_for_shell(other)}")
     pair = [layout.columns.get(role) for role in ("lat", "lon")]
     unnamed = [name for name in pair if name is not None and not any(_is_name_hint(name, r) for r in _HINTS)]
     degrees = [_parse_degree_column(frame[name]) for name in unnamed]

@@ -158,13 +158,13 @@ def _join_date_and_time(given: dict[str, pl.Series], path: str, layout: Layout) 
     elif "date" in layout.columns:
         raise ParameterError.about(
             path,
-            f"date={date.name} does not apply: the column {time.name!r} holds no times of day to go "
-            f"with it; --columns time={date.name} reads the dates alone",
+            f"date={date.name} does not apply, because the column {time.name!r} has no times of day; "
+            f"use --columns time={date.name} to read only the dates",
         )
     elif simplify_name(time.name) != INSTANTS and layout.time_format is None and has_instant_numbers(time):
         problem = (
-            f"numbers beside a date ({date.name}) must be times of day such as 930 or 93000; if they count "
-            f"instants, --columns time={time.name} (columns=) says so"
+            f"numbers next to a date ({date.name}) must be times of day such as 930 or 93000; if they "
+            f"are instants, use --columns time={time.name} (columns=)"
         )
         raise FileError(path, [Fault(None, time.name, str(time.drop_nulls()[0]), problem, "time")])
 
@@ -177,7 +177,7 @@ def report_rival_columns(
         names, found, [role for role in found if role not in layout.columns]
     ).items():
         word, read = WORDS.get(role, role), found[role] or layout.one_user
-        reason = f"columns that could be the {word} too, unread: {', '.join(others)} (read is {read})"
+        reason = f"columns that could also be the {word}, ignored: {', '.join(others)} (read is {read})"
         if reason not in report.noticed:
             report.notice(reason, len(others))
 
@@ -203,7 +203,7 @@ def list_parquet_parts(path: Path) -> list[Path]:
     """Return the Parquet files of a folder, of which there must be one, or the file itself."""
     files = list_parquet_files(path) if path.is_dir() else [path]
     if not files:
-        raise FileError.whole(path, "holds no .parquet files", "empty")
+        raise FileError.whole(path, "has no .parquet files", "empty")
     return files
 
 
@@ -283,7 +283,7 @@ def check_column_type(column: pl.Series, role: str, path: str | PathLike[str]) -
         return column
     if role in ("time", "date") and (kind in (pl.Date, pl.Time) or isinstance(kind, pl.Datetime)):
         return column
-    problem = f"the column has the type {_format_type(kind)}; it must hold {_EXPECTED.get(role, _NUMBERS)}"
+    problem = f"the column has the type {_format_type(kind)}; it must have {_EXPECTED.get(role, _NUMBERS)}"
     raise FileError(path, [Fault(None, column.name, None, problem, "column-type")])
 
 
@@ -300,7 +300,7 @@ def blame_parquet(path: str | PathLike[str]) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         said = (str(error).splitlines() or ["it cannot be read"])[0]
-        problem = f"is not a whole Parquet file: {said[:200]}"
+        problem = f"is not a complete Parquet file: {said[:200]}"
         raise FileError.whole(path, problem, "bad-parquet") from None
 
 
@@ -356,7 +356,7 @@ class TextTable:
         if not layout.header:
             rest, report.header_lines = data, 0
         numbers = [
-            _find_column_place(names, found[role])
+            f"column{names.index(found[role])}"
             for role in ("lat", "lon")
             if role in found and layout.decimal == "."
         ]
@@ -366,7 +366,7 @@ class TextTable:
     def _role_columns(self) -> dict[str, str]:
         """Return the place of each role's column."""
         return {
-            role: _find_column_place(self.names, column)
+            role: f"column{self.names.index(column)}"
             for role, column in self.found.items()
             if column != ONE_USER
         }
@@ -387,17 +387,13 @@ class TextTable:
         return good.select(pl.col("row").alias(row), *named)
 
 
-def _find_column_place(names: Sequence[str], column: str) -> str:
-    return f"column{names.index(column)}"
-
-
 # Delimited text to a frame of text columns, with rows of the wrong length marked, and back.
 
 EXTRA = "_extra"
 BOM = b"\xef\xbb\xbf"
 _ASCII = re.compile(r"[\x00-\x7f]+")
-WINDOWS_1252 = "text that is no UTF-8, read as Windows-1252 (Western European)"
-"""What a report is told of another encoding."""
+WINDOWS_1252 = "text that is not UTF-8, read as Windows-1252 (Western European)"
+"""The note in a report that a file has another encoding."""
 
 
 def read_utf8_bytes(
@@ -409,7 +405,7 @@ def read_utf8_bytes(
 ) -> bytes:
     """Return a text file in UTF-8, without its byte order mark; refuse what is empty or no text.
 
-    A report is told of another encoding.
+    Another encoding is noted in the report.
     """
     data = read_bytes(path, max_bytes=max_bytes, line_end=line_end).removeprefix(BOM)
     if not data or data.isspace():
@@ -425,7 +421,7 @@ def read_utf8_bytes(
 def require_text(path: str | PathLike[str], data: bytes) -> None:
     """Refuse bytes that are no text."""
     if b"\0" in data:
-        raise FileError.whole(path, "is not text: it holds zero bytes (UTF-16 or a binary file)", "binary")
+        raise FileError.whole(path, "is not text: it contains zero bytes (UTF-16 or a binary file)", "binary")
 
 
 def from_windows_1252(data: bytes) -> bytes:

@@ -31,7 +31,7 @@ _PACKED_TO = 4
 
 
 def read_text_pieces(path: Path, size: int) -> Iterator[bytes]:
-    """Yield a file about `size` bytes at a time, cut where a row ends; a row may go on within quotes."""
+    """Yield a file about `size` bytes at a time, cut where a row ends; a row may continue within quotes."""
     rest, lines = b"", 0
     with open_unpacked(path) as source:
         begin = source.read(size).removeprefix(BOM)
@@ -56,7 +56,7 @@ def read_text_pieces(path: Path, size: int) -> Iterator[bytes]:
 
 
 def estimate_bytes(path: Path) -> int:
-    """Return about how many bytes a file has, unpacked."""
+    """Estimate the size of a file in bytes, unpacked."""
     with open(path, "rb") as file:
         is_packed = file.read(2) == b"\x1f\x8b"
     return path.stat().st_size * (_PACKED_TO if is_packed else 1)

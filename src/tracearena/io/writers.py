@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from os import PathLike
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Literal
 
 import numpy as np
@@ -69,8 +70,8 @@ def write(
     if isinstance(traces, GpsTraces):
         chosen = choose_points_format(path, to)
         if places_out is not None:
-            raise ParameterError("GPS points lie at no places: there are none to write")
-        FORMAT_TABLE[chosen].write(traces, path)
+            raise ParameterError("GPS points have no places to write")
+        resolve_name(f"tracearena.io.{FORMAT_TABLE[chosen].writer}")(traces, path)
         return [Path(path)]
     target = to or guess_format_by_name(path)
     if target not in WRITABLE_FORMATS:
@@ -131,19 +132,19 @@ def guess_format_by_name(
         return by_ending
     formats = WRITABLE_FORMATS if kind == "events" else _POINT_FORMATS
     raise ParameterError(
-        f"{path}: name a format (one of {', '.join(formats)}) or a file that ends in "
+        f"{path}: give a format (one of {', '.join(formats)}) or a file name that ends in "
         f"{', '.join([*TABLE_NAMES, *others])}"
     )
 
 
 def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> list[Path]:
-    """Write events in a format, and return the files that had to be written beside them."""
+    """Write events in a format, and return the files that had to be written next to them."""
     if isinstance(traces, ObfuscatedTraces):
         if to not in ("pwscup", "table"):
             raise ParameterError.of("to", to, "table or pwscup for obfuscated traces")
         (released_table.write_released_table if to == "table" else pwscup.write_anonymized)(traces, path)
         return []
-    beside = FORMAT_TABLE[to].write(traces, path)
+    beside = resolve_name(f"tracearena.io.{FORMAT_TABLE[to].writer}")(traces, path)
     return [beside] if isinstance(beside, Path) else []
 
 
@@ -153,7 +154,7 @@ def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> li
 def fit_to_format(traces: Traces, to: str, report: Report, key: UserKey | None = None) -> Traces:
     """Return what of the traces a format can hold, and report what it cannot.
 
-    The files of pwscup and peopleflow hold one event an instant, of users with numbers from 1: of
+    The files of pwscup and peopleflow hold one event per instant, of users with numbers from 1: of
     several events the first is kept. Users whose ids are such numbers keep them; the others get
     new ones, which `key` knows afterwards. Those of ppmtf hold no commas in categories: they
     become blanks.

@@ -51,7 +51,7 @@ def legacy_argsort(values: NDArray[np.float64]) -> NDArray[np.int64]:
         low, high = ranges[waiting, 0], ranges[waiting, 1]
         while high - low > 15:
             middle = _partition_range(values, order, low, high)
-            # The shorter side goes on at once, so that few ranges ever wait.
+            # The shorter side continues at once, so that few ranges ever wait.
             if middle - low < high - middle:
                 ranges[waiting, 0], ranges[waiting, 1] = middle + 1, high
                 high = middle - 1
@@ -98,6 +98,13 @@ def _partition_range(values: NDArray[np.float64], order: NDArray[np.int64], low:
 # p^(τ,τ')(u). `pairs` holds (u, v) in each row and `out` one similarity per pair. For the search of a
 # mapping both users have dense tables on their own n places: pi_u (periods × n), p_u and p_v (periods ×
 # periods × n × n), and sigma (periods × n), the permutation that renames v's places in each period.
+#
+#   shares             P(τ), share of the instants in each period
+#   pair_shares        P(τ, τ'), share of the steps that lead from one period to another
+#   a, b               profiles of those from whom u and v are taken
+#   off_a, ranked_a    visit probabilities of each user and period, descending, by rows as above; so off_b,
+#                      ranked_b
+#   temperature        how much a proposal may lose: it is accepted with probability exp(loss / temperature)
 
 Places = NDArray[np.int32]
 Ints = NDArray[np.int64]
@@ -261,7 +268,8 @@ def improve_mapping(
 
 # Gossip. `slot`, `user` and `xyz` (metres, earth-centred) describe points, sorted by slot and then along
 # one axis. `heard` has one bit per source for each user; people in range in a slot are joined by
-# union-find (`parent`), and everybody of a group gets the union of what its members have heard.
+# union-find (`parent`), and everybody of a group gets the union of what its members have heard. `joined` is
+# that union, in the row of the group's root; points begin:end are those of the present slot `now`.
 
 
 @njit(cache=True, nogil=True)

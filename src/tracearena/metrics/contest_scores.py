@@ -19,7 +19,7 @@ UtilityRule: TypeAlias = Literal["paper", "2019"]
 
 @dataclass(frozen=True)
 class UtilityScore(Result):
-    """Utility of obfuscated traces: 1 is untouched, 0 is useless.
+    """Utility of obfuscated traces: 1 means unchanged, 0 useless.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class UtilityScore(Result):
 def utility_score(
     original: Traces, obfuscated: ObfuscatedTraces, *, rule: UtilityRule = "paper", limit_km: float = 2.0
 ) -> UtilityScore:
-    """Score how near the released places are to the original ones ([contest] section 3.4).
+    """Return the utility s_U: how close the released places are to the original ones ([contest] section 3.4).
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ def utility_score(
         raise DataError("there are no events to score")
     if not obfuscated.has_rows_of(original):
         raise DataError(
-            f"the obfuscated traces ({obfuscated.n_users:,} users, {obfuscated.n_events:,} events) are not "
-            f"obfuscated from these originals ({original.n_users:,} users, {original.n_events:,} events), or "
-            "their times were changed: utility compares event by event"
+            f"the obfuscated traces ({obfuscated.n_users:,} users, {obfuscated.n_events:,} events) "
+            f"were not made from these original traces ({original.n_users:,} users, "
+            f"{original.n_events:,} events), or their times were changed: utility compares events one by one"
         )
     score = UtilitySum.of(original, obfuscated, limit_km=limit_km).score
     if rule == "2019":
@@ -157,7 +157,7 @@ def _official_mean(original: Traces, obfuscated: ObfuscatedTraces, limit_km: flo
 
 @dataclass(frozen=True)
 class ReidentificationScore(Result):
-    """Privacy against re-identification: 1 is nobody identified, 0 is everybody."""
+    """Privacy against re-identification: 1 means that no user was identified, 0 that all were."""
 
     reidentification: float
     identified: int
@@ -177,8 +177,8 @@ def reidentification_score(id_table: IdTable, inferred: IdTable) -> Reidentifica
     """
     if not np.array_equal(id_table.pseudonyms, inferred.pseudonyms):
         raise DataError(
-            f"the inferred table answers {len(inferred):,} pseudonyms that are not "
-            f"the {len(id_table):,} of the ID table"
+            f"the {len(inferred):,} pseudonyms of the inferred table are not the "
+            f"{len(id_table):,} of the ID table"
         )
     if not len(id_table):
         raise DataError("there are no pseudonyms to score")
@@ -193,7 +193,7 @@ def reidentification_score(id_table: IdTable, inferred: IdTable) -> Reidentifica
 
 @dataclass(frozen=True)
 class TraceInferenceScore(Result):
-    """Privacy against trace inference: 1 is every place missed by far, 0 is every place found.
+    """Privacy against trace inference: 1 means that all places were missed, 0 that all were found.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class TraceInferenceScore(Result):
 def trace_inference_score(
     original: Traces, inferred: Traces, *, sensitive_weight: float = 10.0, limit_km: float = 2.0
 ) -> TraceInferenceScore:
-    """Score how far the inferred places are from the true ones ([contest] section 3.4, equation 2).
+    """Return s_T: how far inferred places are from the true ones ([contest] section 3.4, equation 2).
 
     Parameters
     ----------
@@ -256,14 +256,14 @@ def places_at(inferred: Traces, original: Traces) -> NDArray[np.int32]:
         return inferred.place_index
     at = find_positions(original.user_ids, inferred.user_ids)
     if (at < 0).any():
-        raise DataError("the inferred traces lack a user of the original traces")
+        raise DataError("a user of the original traces is missing in the inferred traces")
     if inferred.span[0] > original.span[0] or inferred.span[1] < original.span[1]:
         raise DataError(
-            f"the inferred traces cover instants {inferred.span}, the original ones {original.span}"
+            f"the inferred traces cover instants {inferred.span}, but the original ones cover {original.span}"
         )
     found = inferred.dense()[at][original.user_index, original.instants - inferred.span[0]]
     if (found < 0).any():
         raise DataError(
-            f"the inferred traces lack a place for {int((found < 0).sum()):,} events of the original"
+            f"the inferred traces have no place for {int((found < 0).sum()):,} events of the original"
         )
     return np.asarray(found)

@@ -1,4 +1,4 @@
-"""What the metrics of utility count of traces, and the diversity of virtual users.
+"""Counts of traces for the utility metrics, and the diversity of virtual users.
 
 All counts are whole numbers, so that the sum over chunks of users is that of all users to the last bit.
 """
@@ -302,7 +302,7 @@ def measure_diversity(
     require_whole("pairs", pairs, at_least=1)
     users = first.n_users
     if users != second.n_users or len(first.places) != len(second.places):
-        raise DataError("diversity needs two teams with as many users and the same places")
+        raise DataError("diversity needs two teams with the same number of users and the same places")
     if users < 2 or not (np.diff(first.offsets).all() and np.diff(second.offsets).all()):
         raise DataError("diversity needs at least two users, each with an event")
     count = min(pairs, users // 2)

@@ -1,4 +1,4 @@
-"""How many people are where, when: population, visit fractions, clusters.
+"""Distributions of people over places and times: population, visit fractions, clusters.
 
 In every function `traces` are judged against a `reference` (the testing traces, say), and 0 is
 perfect. Where traces are synthetic, each day of a user is a trace of its own; with ``by_day`` a
@@ -179,7 +179,7 @@ def fraction_cells(
 
 
 def category_fractions(traces: Traces) -> dict[str, NDArray[np.int64]]:
-    """Add up the `visit_fractions` of the places of each category ([1] Figure 11).
+    """Return the sum of `visit_fractions` over the places of each category ([1] Figure 11).
 
     A visitor counts once for every place of the category that she visits.
 
@@ -255,7 +255,7 @@ def fraction_tv(truth: NDArray[np.int64], other: NDArray[np.int64], counting: ND
 
 @dataclass(frozen=True, eq=False)
 class ClusterPopulations:
-    """Where the people of each cluster are, in training and in synthetic traces.
+    """Populations of each cluster in the training and in the synthetic traces.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ _PLACES_PER_BLOCK = 64
 
 @dataclass(frozen=True)
 class PoiAccuracy(Result):
-    """How many of the POIs near a user reach her when only her released place is known.
+    """Share of the POIs near a user that a service finds from the released place.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ def poi_accuracy_score(
     nearby_km: float = 1.0,
     sent_km: float = 2.0,
 ) -> PoiAccuracy:
-    """Share of the POIs near each original place that lie near the released one ([contest] 5.5).
+    """Return the share of POIs near each original place that are near the released one ([contest] 5.5).
 
     The service sends all POIs within `sent_km` of the released place (of any place of a set; none
     for a deleted event), and the user keeps those within `nearby_km` of where she is.
@@ -77,14 +77,16 @@ def poi_accuracy_score(
     require_number("nearby_km", nearby_km, above=0)
     require_number("sent_km", sent_km, above=0)
     if not obfuscated.has_rows_of(original):
-        raise DataError("the obfuscated traces are not obfuscated from these originals")
+        raise DataError("the obfuscated traces were not made from these original traces")
     if category is not None:
         if pois.categories is None:
             raise DataError("these POIs have no categories")
         chosen = np.char.startswith(pois.categories, f"{category}/")
         if not chosen.any():
             known = sorted({str(one).partition("/")[0] for one in pois.categories})
-            raise DataError(f"there is no POI of category {category!r}; there are {', '.join(known[:10])}")
+            raise DataError(
+                f"there is no POI of category {category!r}; the categories are {', '.join(known[:10])}"
+            )
         pois = Places(pois.latitude[chosen], pois.longitude[chosen])
     rule = original.places.km_per_degree
     points, centres = (

@@ -1,4 +1,4 @@
-"""Where people go next: distances between transition matrices.
+"""Distances between transition matrices.
 
 In every function `traces` are judged against a `reference`, and 0 is perfect; ``traces=None`` is
 the uniform baseline. Distances on the ground are in bins: the city box is cut into 20 bins a side.
@@ -6,7 +6,8 @@ the uniform baseline. Distances on the ground are in bins: the city box is cut i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ def find_bins(
         if not (box.south < box.north and box.west < box.east):
             raise ParameterError.of("bounds", str(box), "south < north and west < east")
         if not box.contains(places.latitude, places.longitude).any():
-            raise ParameterError(f"the bounds {box} hold none of the {len(places):,} places")
+            raise ParameterError(f"none of the {len(places):,} places is inside the bounds {box}")
     south, west, north, east = box
     return _bin_values(places.latitude, south, north, bins), _bin_values(places.longitude, west, east, bins)
 
@@ -223,12 +224,8 @@ def tm_emd_sliced(
     0.134
     """
     slices = Slices.of(reference.places, bounds, bins, directions)
-    truth = project_rows(transition_matrix(reference), slices.on_cells)
-    distances = [
-        slices.distance(truth - project_rows(other, slices.on_cells))
-        for other in matrices_to_compare(reference, traces, by_day)
-    ]
-    return float(np.mean(distances))
+    others = matrices_to_compare(reference, traces, by_day)
+    return compare_matrices(slices, transition_matrix(reference), others)
 
 
 def tp_emd_sliced(
@@ -251,12 +248,32 @@ def tp_emd_sliced(
     2.68
     """
     slices = Slices.of(reference.places, bounds, bins, directions)
-    truth = population(reference)
-    distances = [
-        slices.distance(np.asarray((truth - other) @ slices.on_cells))
-        for other in populations_to_compare(reference, traces, by_day)
-    ]
-    return float(np.mean(distances))
+    others = populations_to_compare(reference, traces, by_day)
+    return compare_populations(slices, population(reference), others)
+
+
+class CellMetric(Protocol):
+    """Cells of the city, and a distance between distributions over them."""
+
+    @property
+    def on_cells(self) -> csr_array:
+        """The matrix that adds places up to cells."""
+
+    def distance(self, difference: NDArray[np.float64]) -> float:
+        """Return the mean over rows of the distance that a difference of distributions stands for."""
+
+
+def compare_matrices(cells: CellMetric, truth: csr_array, others: Iterable[csr_array | None]) -> float:
+    """Return the mean distance of transition matrices from a true one; None is the uniform one."""
+    rows = project_rows(truth, cells.on_cells)
+    return float(np.mean([cells.distance(rows - project_rows(other, cells.on_cells)) for other in others]))
+
+
+def compare_populations(
+    cells: CellMetric, truth: NDArray[np.float64], others: Iterable[NDArray[np.float64]]
+) -> float:
+    """Return the mean distance of populations from a true one."""
+    return float(np.mean([cells.distance(np.asarray((truth - other) @ cells.on_cells)) for other in others]))
 
 
 class Slices(NamedTuple):

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from tracearena.errors import ParameterError
 from tracearena.metrics.distributions import population, populations_to_compare
 from tracearena.metrics.similarity import compare_pairs
-from tracearena.metrics.transitions import BINS, find_bins, matrices_to_compare, one_hot, project_rows
+from tracearena.metrics.transitions import (
+    BINS,
+    compare_matrices,
+    compare_populations,
+    find_bins,
+    matrices_to_compare,
+    one_hot,
+)
 from tracearena.mobility.profiles import MobilityProfiles
 from tracearena.mobility.transitions import transition_matrix
 from tracearena.traces import Box, Places
@@ -71,9 +78,7 @@ def matrix_emd(
     bins: int = BINS,
 ) -> float:
     """Return the mean distance of transition matrices from one: see `tm_emd_exact`."""
-    cells = _CellDistances.of(places, bounds, bins)
-    truth = project_rows(matrix, cells.on_cells)
-    return float(np.mean([cells.distance(truth - project_rows(other, cells.on_cells)) for other in others]))
+    return compare_matrices(_CellDistances.of(places, bounds, bins), matrix, others)
 
 
 def tp_emd_exact(
@@ -95,12 +100,8 @@ def tp_emd_exact(
     5.0
     """
     cells = _CellDistances.of(reference.places, bounds, bins)
-    truth = population(reference)
-    found = [
-        cells.distance(np.asarray((truth - other) @ cells.on_cells))
-        for other in populations_to_compare(reference, traces, by_day)
-    ]
-    return float(np.mean(found))
+    others = populations_to_compare(reference, traces, by_day)
+    return compare_populations(cells, population(reference), others)
 
 
 class _CellDistances(NamedTuple):

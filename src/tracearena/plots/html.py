@@ -1,4 +1,4 @@
-"""What notebooks show of traces and results: a few facts, the first rows, and a small SVG map."""
+"""Views of traces and results in notebooks: facts, the first rows, and a small SVG map."""
 
 from __future__ import annotations
 
@@ -210,8 +210,8 @@ def _collect_facts(traces: Traces | GpsTraces | ObfuscatedTraces, spots: _MapSpo
     if len(traces):
         first, last = int(traces.instants.min()), int(traces.instants.max())
         facts |= {"first": format_instant(traces.clock, first), "last": format_instant(traces.clock, last)}
-    minutes = traces.clock.interval_s / 60
-    return facts | {"an instant": f"every {minutes:g} min, {traces.clock.instants_per_day} a day"}
+    clock = traces.clock
+    return facts | {"an instant": f"{clock.interval_words}, {clock.instants_per_day} per day"}
 
 
 def _format_second(moment: np.datetime64) -> str:
@@ -244,7 +244,7 @@ def _render(
     of: int = 0,
     drawn: SmallMap | None = None,
 ) -> str:
-    """Return the markup: a few facts, the first rows of a table of so many, and a map if there is one."""
+    """Return the markup: a few facts, the first rows of a table of this many, and a map if there is one."""
     return (
         load_templates()
         .get_template("plots/templates/notebook.html")

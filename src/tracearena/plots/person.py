@@ -316,7 +316,7 @@ def draw_hours(times: RowTimes, *, interactive: bool = False) -> Any:
     by = "weekday" if rows[0] in WEEKDAYS else "day"
     title = f"{len(times.day):,} {times.what} by {by} and time of day"
     if table.min() == table.max():
-        title = f"{title}: as many at any time as at any other"
+        title = f"{title}: the same number at all times"
     if interactive:
         figure = to_plotly_figure(draw_heat_map(rows, times, table)).update_traces(zmin=0)
         height = 180 + 24 * len(rows)
@@ -427,7 +427,7 @@ def _format_title(traces: Traces | GpsTraces | ObfuscatedTraces, found: PlaceAmo
     users = f"{traces.n_users:,} users" if traces.n_users != 1 else f"user {traces.user_ids[0]}"
     seen, of = int((found.counts > 0).sum()), len(found.places)
     if isinstance(traces, GpsTraces):
-        inside = "" if found.inside == 1 else f"; the map holds {found.inside:.1%} of them"
+        inside = "" if found.inside == 1 else f"; the map shows {found.inside:.1%} of them"
         return f"{rows} of {users} in {seen:,} cells{inside}"
     where = f"at {seen:,} of {of:,} places"
     if isinstance(traces, ObfuscatedTraces):

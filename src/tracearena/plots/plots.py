@@ -1,4 +1,4 @@
-"""What ``.plot()`` draws: a sweep of defences, an evaluation of synthetic traces, or traces."""
+"""Pictures of ``.plot()``: sweeps of defences, evaluations of synthetic traces, and traces."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PANELS = (
         False,
     ),
     Panel(
-        "what is betrayed of the training traces (0 is nothing, 1 is all)",
+        "leakage of the training traces (0 is nothing, 1 is all)",
         VERMILION,
         {
             "reidentification_rate": "users re-identified",
@@ -63,7 +63,7 @@ PANELS = (
 
 
 def sweep_picture(rows: Sweep, kind: str | None = None, *, interactive: bool = False) -> Any:
-    """Draw a sweep; `Sweep.plot` says how."""
+    """Draw a sweep, as described in `Sweep.plot`."""
     if kind not in (None, "tradeoff", "privacy"):
         raise ParameterError.of("kind", kind, "tradeoff or privacy")
     if kind == "privacy":
@@ -78,7 +78,7 @@ def sweep_picture(rows: Sweep, kind: str | None = None, *, interactive: bool = F
 def evaluation_picture(
     found: Evaluation, baselines: Mapping[str, Utility], *, interactive: bool = False
 ) -> Any:
-    """Draw an evaluation; `Evaluation.plot` says how."""
+    """Draw an evaluation, as described in `Evaluation.plot`."""
     numbers = found.to_dict()
     shown = [
         (panel, {name: float(numbers[name]) for name in panel.words if numbers[name] is not None})
@@ -179,13 +179,13 @@ def traces_picture(
     timezone: str | None = None,
     interactive: bool = False,
 ) -> Any:
-    """Draw traces; `RowTable.plot` says how."""
+    """Draw traces, as described in `RowTable.plot`."""
     chosen = kind or ("places" if user is None else "person")
     if chosen not in KINDS:
         raise ParameterError.of("kind", kind, f"one of {', '.join(KINDS)}")
     _check_zone(traces, chosen, timezone)
     if chosen == "person" and user is None:
-        raise ParameterError(f"kind = 'person' draws one user: name one, {_list_examples(traces)}")
+        raise ParameterError(f"kind = 'person' draws one user; name one, {_list_examples(traces)}")
     subject = traces if user is None else _take_user(traces, user)
     if not len(subject):
         raise DataError("there is nothing to draw: the traces have no rows")
@@ -201,9 +201,11 @@ def _check_zone(traces: AnyTraces, kind: str, timezone: str | None) -> None:
     if timezone is None:
         return
     if not isinstance(traces, GpsTraces):
-        raise ParameterError("timezone is for GPS points; events have the local time of their clock already")
+        raise ParameterError(
+            "timezone is only for GPS points; events already have the local time of their clock"
+        )
     if kind == "places":
-        raise ParameterError("timezone is for pictures with hours; a map of places has none")
+        raise ParameterError("timezone is only for pictures with hours; a map of places has none")
     require_zone(timezone)
 
 

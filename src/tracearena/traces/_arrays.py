@@ -44,11 +44,11 @@ def _convert_dtype(given: NDArray[Any], dtype: np.dtype[Any], name: str) -> NDAr
         except (TypeError, ValueError, OverflowError) as error:
             raise DataError(f"{name} cannot be read as {dtype}: {error}") from None
     if given.dtype.kind == "f" and dtype.kind in "ib" and not np.array_equal(given, np.trunc(given)):
-        raise DataError(f"{name} holds fractions or NaN; it must hold whole numbers")
+        raise DataError(f"{name} has fractions or NaN; it must have whole numbers")
     if dtype.kind == "i":
         limits = np.iinfo(dtype)
         if int(given.min()) < limits.min or int(given.max()) > limits.max:
-            raise DataError(f"{name} holds values beyond {limits.min}..{limits.max}")
+            raise DataError(f"{name} has values outside {limits.min}..{limits.max}")
     return given.astype(dtype)
 
 

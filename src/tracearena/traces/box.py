@@ -25,10 +25,10 @@ class _HasCoordinates(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What lies between two parallels and two meridians, borders included.
+    """A rectangle between two parallels and two meridians, borders included.
 
-    A box does not reach over the date line. It may be a line or a point; what needs an area, such
-    as a grid, says so itself.
+    A box does not cross the date line. It may be a line or a point; functions that need an area, such as a
+    grid, check this themselves.
 
     Parameters
     ----------
@@ -53,14 +53,14 @@ class Box:
     def __post_init__(self) -> None:
         if not (-90 <= self.south <= self.north <= 90 and -180 <= self.west <= self.east <= 180):
             raise ParameterError(
-                f"a box with south {self.south}, west {self.west}, north {self.north}, east {self.east} is "
-                "not allowed; south must not lie above north, west not behind east, latitudes must be "
-                "within ±90 and longitudes within ±180"
+                f"a box with south {self.south}, west {self.west}, north {self.north}, east "
+                f"{self.east} is not allowed; south must be at most north, west at most east, "
+                "latitudes within ±90 and longitudes within ±180"
             )
 
     @classmethod
     def of(cls, what: _HasCoordinates) -> Box:
-        """Return the box of the grid whose cells places are, else the smallest that holds all points.
+        """Return the box of the places' grid, or else the smallest box with all points.
 
         >>> from tracearena.traces import Places
         >>> Box.of(Places([35.0, 35.5, 35.1], [139.0, 139.0, 140.0]))
@@ -79,7 +79,7 @@ class Box:
 
     @classmethod
     def parse(cls, text: str, name: str = "bounds") -> Box:
-        """Read a box with an area from ``south,west,north,east``; `name` is what the user calls it.
+        """Read a box with an area from ``south,west,north,east``; `name` is its name in error messages.
 
         >>> Box.parse("40.5,-74.28,41.0,-73.68").north
         41.0

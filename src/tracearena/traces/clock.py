@@ -1,4 +1,4 @@
-"""Discrete time: the instants of a day, and the slots of a model that they fall into."""
+"""Discrete time: the instants of a day, and the time slots of a model."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LONGEST_CYCLE_DAYS = 366
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """Instants numbered through all days, and the slots they fall into.
+    """Numbers the instants of all days, and groups them into slots.
 
-    Instant ``i`` lies on day ``i // instants_per_day``; every day has the same instants.
+    Instant ``i`` is on day ``i // instants_per_day``; every day has the same instants.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class Clock:
     first_day
         Date of day 0, if days are dates.
     slots
-        The slot of each instant of one or more whole days, after which it begins again: any sets of
-        instants, numbered from 0 without a gap (`SlotPlan` reads it from a text). None for slots of
+        Slot of each instant of one or more whole days, after which the slots repeat. Slots are any sets of
+        instants, numbered from 0 without gaps (`SlotPlan` reads them from a text). None for slots of
         `instants_per_slot`, the same every day.
     timezone
-        Name of the zone of local time, where all times are of one and are known in UTC too. Clocks that
-        differ in it are equal.
+        Name of the local time zone, if all times have the same and are also known in UTC. Equality of clocks
+        ignores it.
 
     Examples
     --------
@@ -67,8 +67,8 @@ class Clock:
         require_whole("start_s", self.start_s, at_least=0, at_most=DAY_S - 1)
         if self.start_s + (self.instants_per_day - 1) * self.interval_s >= DAY_S:
             raise ParameterError(
-                f"{self.instants_per_day} instants every {self.interval_s} s from {self.start_s} s on "
-                "do not fit into a day"
+                f"{self.instants_per_day} instants every {self.interval_s} s, starting at "
+                f"{self.start_s} s, do not fit into a day"
             )
         if self.slots is None:
             return
@@ -76,23 +76,24 @@ class Clock:
         object.__setattr__(self, "slots", slots)
         if not slots or len(slots) % self.instants_per_day or len(slots) > _LONGEST_CYCLE_DAYS * DAY_S:
             raise ParameterError(
-                f"{len(slots)} instants with a slot are not one or more whole days of {self.instants_per_day}"
+                f"slots has {len(slots)} values; it must have a multiple of "
+                f"{self.instants_per_day}, the instants of a day"
             )
         if sorted(set(slots)) != list(range(len(set(slots)))):
-            raise ParameterError("slots are numbered from 0 without a gap")
+            raise ParameterError("the numbers of slots must start at 0 and have no gap")
         if self.instants_per_slot != 1:
             raise ParameterError("instants_per_slot and slots exclude each other")
 
     @property
     def slots_per_day(self) -> int:
-        """Number of slots of a day, the last may be shorter; or of all days until they begin again."""
+        """Number of slots per day, of which the last may be shorter, or per cycle of days."""
         if self.slots is not None:
             return max(self.slots) + 1
         return -(-self.instants_per_day // self.instants_per_slot)
 
     @property
     def days_per_cycle(self) -> int:
-        """Number of days after which the slots begin again."""
+        """Number of days after which the slots repeat."""
         return 1 if self.slots is None else len(self.slots) // self.instants_per_day
 
     def day_of(self, instants: Any) -> NDArray[np.int64]:
@@ -100,7 +101,7 @@ class Clock:
         return np.asarray(np.asarray(instants) // self.instants_per_day, dtype=np.int64)
 
     def time_of_day(self, instants: Any) -> NDArray[np.int64]:
-        """Return each instant's number within its day."""
+        """Return the number of each instant within its day."""
         return np.asarray(np.asarray(instants) % self.instants_per_day, dtype=np.int64)
 
     def slot_of(self, instants: Any) -> NDArray[np.int64]:
@@ -111,13 +112,13 @@ class Clock:
         return np.asarray(table[np.asarray(instants) % len(table)])
 
     def slots_of_days(self) -> NDArray[np.int64]:
-        """Return the slots of each day until they begin again, days × instants of a day."""
+        """Return the slots of each day of a cycle, as an array of days × instants per day."""
         return self.slot_of(np.arange(self.days_per_cycle * self.instants_per_day)).reshape(
             self.days_per_cycle, self.instants_per_day
         )
 
     def within_slot(self, instants: Any) -> NDArray[np.int64]:
-        """Return each instant's number among those of its day and slot."""
+        """Return the number of each instant within its day and slot."""
         if self.slots is None:
             return self.time_of_day(instants) % self.instants_per_slot
         days = self.slots_of_days()
@@ -128,8 +129,13 @@ class Clock:
         """Return the seconds after midnight of each instant."""
         return self.start_s + self.time_of_day(instants) * self.interval_s
 
+    @property
+    def interval_words(self) -> str:
+        """How far instants are apart: ``every 30 min``."""
+        return f"every {self.interval_s / 60:g} min"
+
     def label(self, instant: int) -> str:
-        """Return the time of day as HH:MM, with seconds where there are any."""
+        """Return the time of day as HH:MM, with seconds if there are any."""
         seconds = int(self.second_of_day(instant))
         text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}"
         return f"{text}:{seconds % 60:02d}" if seconds % 60 else text
@@ -148,7 +154,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class SlotPlan:
-    """How instants are put into slots.
+    """A plan that assigns instants to slots.
 
     Attributes
     ----------
@@ -160,8 +166,8 @@ class SlotPlan:
 
     Notes
     -----
-    The paper's slots may comprise instants apart from each other ([ppmtf] section 2.1): with an instant
-    an hour, ``{1,2,25,26}`` are the first two hours of two days.
+    In the paper, a slot can have instants that do not follow each other ([ppmtf] section 2.1): with hourly
+    instants, ``{1,2,25,26}`` are the first two hours of two days.
 
     Examples
     --------
@@ -182,7 +188,7 @@ class SlotPlan:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a plan: spans of hours, for kinds of days, or sets of instants counted from 1."""
+        """Parse a plan: spans of hours, by kind of day, or sets of instants counted from 1."""
         if text.strip().startswith("{"):
             return cls(instants=_parse_sets(text))
         by_day: dict[str, tuple[tuple[int, tuple[Span, ...]], ...]] = {}
@@ -194,13 +200,15 @@ class SlotPlan:
             names = [name.strip() for name in (words[1] or "day").split("+")]
             unknown = [name for name in names if name not in _NAMES]
             if unknown:
-                raise ParameterError(f"slots = {text!r}: {unknown[0]!r} is none of {', '.join(_NAMES)}")
+                raise ParameterError(
+                    f"slots = {text!r}: {unknown[0]!r} is unknown; it must be one of {', '.join(_NAMES)}"
+                )
             spans = [_parse_spans(one, text) for one in words[2].split(",")]
             numbered = tuple(enumerate(spans, first))
             first += len(spans)
             for day in (day for name in names for day in _NAMES[name]):
                 if day in by_day:
-                    raise ParameterError(f"slots = {text!r}: {day} has slots twice")
+                    raise ParameterError(f"slots = {text!r}: {day} is given twice")
                 by_day[day] = numbered
         missing = [day for day in WEEKDAYS if day not in by_day]
         if missing:
@@ -223,7 +231,7 @@ class SlotPlan:
         missing = [instant + 1 for instant in range(length) if instant not in slot_of]
         if missing:
             raise ParameterError(
-                f"instant {missing[0]} is in no slot: the slots are of {days} days, which have {length}"
+                f"instant {missing[0]} is in no slot: the slots are for {days} days with {length} instants"
             )
         return [slot_of[instant] for instant in range(length)]
 
@@ -259,7 +267,7 @@ def _parse_spans(words: str, text: str) -> tuple[Span, ...]:
             raise ParameterError.of("slots", text, _ADVICE)
         start, end = (int(match[at]) * 3600 + int(match[at + 1] or 0) * 60 for at in (1, 3))
         if not 0 <= start < end <= DAY_S:
-            raise ParameterError(f"slots = {text!r}: {word.strip()} is no span of a day")
+            raise ParameterError(f"slots = {text!r}: {word.strip()} is not a time span of a day")
         found.append((start, end))
     return tuple(found)
 
@@ -271,7 +279,7 @@ def _parse_sets(text: str) -> tuple[tuple[int, ...], ...]:
     for one in re.findall(r"\{([^}]*)\}", text):
         words = [word for word in re.split(r"[,\s]+", one) if word]
         if not words:
-            raise ParameterError(f"slots = {text!r}: a slot without instants")
+            raise ParameterError(f"slots = {text!r}: a slot has no instants")
         sets.append(tuple(int(word) - 1 for word in words))
     every = [instant for one in sets for instant in one]
     if min(every) < 0 or max(every) >= _LARGEST_INSTANT:

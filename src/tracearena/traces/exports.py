@@ -20,7 +20,7 @@ from tracearena.traces.traces import Traces
 
 
 def build_event_frame(traces: Traces) -> pl.DataFrame:
-    """Return one row per event: user, time, place, coordinates, and the category where there is one.
+    """Return one row per event: user, time, place, coordinates, and the category if there is one.
 
     Times are UTC, with the minutes to local time in a column of their own, where the traces have
     timestamps; local times without a zone where they have a date; otherwise numbers from 1 (``time_id``).
@@ -38,7 +38,7 @@ def build_event_frame(traces: Traces) -> pl.DataFrame:
 
 
 def build_released_frame(traces: ObfuscatedTraces) -> pl.DataFrame:
-    """Return one row per event: user, time, and lists of places, lat, lng, and category where there is one.
+    """Return one row per event: user, time, and lists of places, lat, lng, and category if there is one.
 
     The lists are empty where the event was deleted, and have several entries where it is a set.
     """
@@ -66,7 +66,7 @@ def build_point_frame(traces: GpsTraces) -> pl.DataFrame:
 
 
 def build_place_frame(places: Places) -> pl.DataFrame:
-    """Return one row per place: id, coordinates, category where there is one, and whether it is sensitive.
+    """Return one row per place: id, coordinates, category if there is one, and whether it is sensitive.
 
     Cells of a grid have their row and column too, counted from 1 in the south-west.
     """

@@ -1,4 +1,4 @@
-"""GPS traces: where each user's receiver was, point by point."""
+"""GPS traces: the recorded points of each user."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GpsTraces(RowTable):
     Parameters
     ----------
     user_ids, offsets
-        Users, and where the points of each begin (with the end as last value).
+        Users, and the index of the first point of each (with the number of points as last value).
     time_ms
         Milliseconds since 1970-01-01 (UTC).
     latitude, longitude
@@ -33,7 +33,7 @@ class GpsTraces(RowTable):
         Trajectory of each point, 0, 1, …; by default each user's points are one trajectory. A
         trajectory belongs to one user.
     trajectory_ids
-        What files call the trajectories; unique within a user only.
+        Ids of the trajectories in files; unique only within a user.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class GpsTraces(RowTable):
         trajectory: NDArray[np.int32] | None = None,
         trajectory_ids: Any = None,
     ) -> GpsTraces:
-        """Build from columns that only we hold, and that a reader has checked and sorted already."""
+        """Build from columns that are already checked and sorted, without copying them."""
         made = object.__new__(cls)
         made._set_users(user_ids, offsets)
         made._set(
@@ -137,9 +137,9 @@ class GpsTraces(RowTable):
         users, time_ms, latitude, longitude
             Columns of the points.
         trajectories
-            The user's name for the trajectory of each point.
+            Trajectory id of each point.
         user_ids
-            All users, where some have no points; by default those of the points, sorted.
+            All users, if some have no points; by default those of the points, sorted.
         """
         moments = np.asarray(time_ms)
         rows = arrange_rows(users, [moments], user_ids)
@@ -159,10 +159,9 @@ class GpsTraces(RowTable):
 
     @classmethod
     def concat(cls, parts: Sequence[GpsTraces]) -> GpsTraces:
-        """Put together the points of several traces.
+        """Return the points of several traces as one.
 
-        Points of users with the same id become one user's, and of her trajectories with the same
-        id one trajectory's.
+        Users with the same id become one user, and their trajectories with the same id one trajectory.
         """
         if not parts:
             raise DataError("there are no traces to join")
@@ -211,7 +210,7 @@ class GpsTraces(RowTable):
 
     @cached_property
     def trajectory_offsets(self) -> NDArray[np.int64]:
-        """Where each trajectory begins in `trajectory_order`, with the end as last value."""
+        """Index of the first point of each trajectory in `trajectory_order`, then the number of points."""
         counts = np.bincount(self.trajectory, minlength=self.n_trajectories)
         return mark_readonly(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
 
@@ -227,7 +226,7 @@ class GpsTraces(RowTable):
         latitude = to_readonly_array(latitude, np.float64, "latitude")
         longitude = to_readonly_array(longitude, np.float64, "longitude")
         if len(latitude) != len(self) or len(longitude) != len(self):
-            raise DataError(f"{len(self)} points need as many positions, not {len(latitude)}")
+            raise DataError(f"{len(self)} points need {len(self)} positions, not {len(latitude)}")
         _check_positions(latitude, longitude)
         return self._with(latitude=latitude, longitude=longitude)
 
@@ -243,14 +242,16 @@ class GpsTraces(RowTable):
         return taken._with(trajectory=number[taken.trajectory], trajectory_ids=self.trajectory_ids[left])
 
     def with_trajectories(self, trajectory: NDArray[np.int32], trajectory_ids: Any = None) -> GpsTraces:
-        """Return the same points cut into other trajectories."""
+        """Return the same points with other trajectories."""
         return self.replace(trajectory=trajectory, trajectory_ids=trajectory_ids)
 
     def with_trajectory_ids(self, trajectory_ids: Any) -> GpsTraces:
-        """Return the same points in trajectories under other ids."""
+        """Return the same points with other ids of trajectories."""
         ids = to_id_array(trajectory_ids, "trajectory_ids")
         if len(ids) != self.n_trajectories:
-            raise DataError(f"{self.n_trajectories} trajectories need as many ids, not {len(ids)}")
+            raise DataError(
+                f"{self.n_trajectories} trajectories need {self.n_trajectories} ids, not {len(ids)}"
+            )
         return self._with(trajectory_ids=ids)
 
     def to_frame(self, library: str = "polars") -> Any:
@@ -260,7 +261,7 @@ class GpsTraces(RowTable):
         `tracearena.read` takes it back.
 
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
-        in the place of the coordinates.
+        instead of the coordinates.
         """
         from tracearena.dataframes import export_frame
         from tracearena.traces.exports import build_point_frame

@@ -215,7 +215,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 def tessellation(area: Box, side_m: float) -> Grid:
-    """Cut an area into cells of about `side_m`: as many as fit its size to the nearest whole number.
+    """Return a grid with cells of about `side_m` metres; the numbers of rows and columns are rounded.
 
     >>> grid = tessellation(Box(39.85, 116.25, 40.05, 116.5), 88.62)
     >>> grid.rows, grid.columns
@@ -228,11 +228,11 @@ def tessellation(area: Box, side_m: float) -> Grid:
 
 
 def default_area(traces: GpsTraces, side_m: float) -> Box:
-    """Return the box of all points and 2 km around it, or of the city where most are if it is too large.
+    """Return the box of all points with a margin of 2 km, or of the densest city if that is too large.
 
-    Too large is more than 250,000 cells; the city is then the 22 × 22 km box with the most points,
-    to about 1 km. The margin gives noise a place to go: without it, what leaves the box piles up
-    at its border.
+    Too large means more than 250,000 cells; the city is then the 22 × 22 km box with the most points, to
+    about 1 km. Noise can move points into the margin; without it, points that leave the box would pile up at
+    its border.
     """
     return find_default_area(lambda work: [work(traces)], side_m)
 

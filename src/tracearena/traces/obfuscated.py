@@ -1,4 +1,4 @@
-"""Obfuscated traces: for each event one place, several, or none; and the table of pseudonyms."""
+"""Obfuscated traces, with one place, several or none per event, and tables of pseudonyms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIRST_SET = -2
 
 
 class PlaceSets:
-    """A list of sets of places, as flat arrays; many events may share one.
+    """A list of sets of places, stored as flat arrays; several events can share a set.
 
     >>> sets = PlaceSets.of([[0, 1, 32, 33], [5, 6]])
     >>> len(sets), sets[1].tolist()
@@ -58,7 +58,7 @@ class PlaceSets:
         return np.diff(self.offsets)
 
     def take(self, chosen: Any) -> PlaceSets:
-        """Return some of the sets, by index, in the order given; one may be taken twice.
+        """Return some of the sets, by index, in the given order; a set may occur twice.
 
         >>> PlaceSets.of([[0, 1], [5]]).take([1, 0, 1]).members.tolist()
         [5, 0, 1, 5]
@@ -91,14 +91,14 @@ class ReleasedPairs(NamedTuple):
 
 
 class ObfuscatedTraces(EventTable):
-    """The events of `Traces`, each with the set of places that is released instead of its own.
+    """The events of `Traces`, each with the places that are released instead of its own.
 
-    The set is one number per event, so that single places cost nothing extra:
+    Every event has one code, so that single places need no sets:
     ``codes[e] >= 0`` is that one place (kept or perturbed), ``DELETED`` (-1) is no place, and
     ``-2 - s`` is set ``s`` of `sets` (generalised).
 
-    Events stand where the original's events stand, unless a defence of time moved them; `timestamps` are
-    theirs to the second where they are known. With pseudonyms as user ids the same class holds anonymized
+    Events have the users and instants of the original ones, unless a defence changed times; `timestamps` are
+    theirs to the second if they are known. With pseudonyms as user ids the same class holds anonymized
     traces.
 
     Examples
@@ -138,13 +138,13 @@ class ObfuscatedTraces(EventTable):
     def _set_codes(self, codes: Any, sets: PlaceSets | None) -> None:
         self._set(codes=to_readonly_array(codes, np.int32, "codes"), sets=_NO_SETS if sets is None else sets)
         if len(self.codes) != self.n_events:
-            raise DataError(f"{self.n_events} events need as many codes, not {len(self.codes)}")
+            raise DataError(f"{self.n_events} events need {self.n_events} codes, not {len(self.codes)}")
         self._check_place_indices(self.codes, "codes", lowest=_FIRST_SET + 1 - len(self.sets))
         self._check_place_indices(self.sets.members, "members of place sets")
 
     @classmethod
     def like(cls, original: EventTable, codes: Any, sets: PlaceSets | None = None) -> ObfuscatedTraces:
-        """Put codes on the events of other traces, which keep their times to the second."""
+        """Build from the events of other traces and the codes of the released places."""
         other = cls._on_frame_of(original)
         other._set_codes(codes, sets)
         return other
@@ -156,9 +156,9 @@ class ObfuscatedTraces(EventTable):
 
     @classmethod
     def concat(cls, parts: Sequence[ObfuscatedTraces]) -> ObfuscatedTraces:
-        """Put together the events of several releases with the same places and clock.
+        """Return the events of several releases with the same places and clock as one.
 
-        Events of users with the same id become one user's, such as the days of a release.
+        Users with the same id become one user, such as the days of a release.
         """
         users, user_ids = concat_user_ids(parts)
         instants = np.concatenate([part.instants for part in parts])
@@ -209,7 +209,7 @@ class ObfuscatedTraces(EventTable):
         return (_FIRST_SET - self.codes).astype(np.int32)
 
     def cells(self) -> list[list[int]]:
-        """Return the places of every event as lists; for looking at small data."""
+        """Return the places of every event as lists, for small data."""
         return [self.cell(event) for event in range(self.n_events)]
 
     def cell(self, event: int) -> list[int]:
@@ -220,9 +220,9 @@ class ObfuscatedTraces(EventTable):
         return [] if code == DELETED else [int(place) for place in self.sets[_FIRST_SET - code]]
 
     def pairs(self) -> ReleasedPairs:
-        """Return each event with each place released for it, and the share 1/k that the place has.
+        """Return all pairs of an event and one of its k released places, with the weight 1/k.
 
-        A deleted event is in no pair; the pairs of an event stand together, in the order of its set.
+        A deleted event is in no pair; the pairs of an event follow each other, in the order of its set.
         """
         sizes = np.where(self.codes == DELETED, 0, 1)
         in_set = np.flatnonzero(self.is_set)
@@ -269,9 +269,9 @@ class ObfuscatedTraces(EventTable):
 
 
 class IdTable:
-    """Which user has which pseudonym: pairs of pseudonym and user id, ascending by pseudonym.
+    """A table of pseudonyms and user ids, in ascending order of pseudonyms.
 
-    The judge's table is one to one (`is_one_to_one`); an inferred table may name a user twice.
+    In the judge's table every user occurs once (`is_one_to_one`); an inferred table may name a user twice.
 
     >>> IdTable([2001, 2002, 2003], [2, 3, 1]).is_one_to_one
     True
@@ -288,7 +288,7 @@ class IdTable:
         if len(self.pseudonyms) != len(self.user_ids):
             raise DataError(f"{len(self.pseudonyms)} pseudonyms but {len(self.user_ids)} user ids")
         if len(self.pseudonyms) > 1 and not (self.pseudonyms[:-1] < self.pseudonyms[1:]).all():
-            raise DataError("pseudonyms must be ascending and different from each other")
+            raise DataError("pseudonyms must be different and in ascending order")
 
     def __len__(self) -> int:
         return len(self.pseudonyms)
@@ -326,5 +326,5 @@ class IdTable:
 
     @property
     def is_one_to_one(self) -> bool:
-        """Whether no user is named twice."""
+        """Whether every user occurs once."""
         return len(unique_values(self.user_ids)) == len(self.user_ids)

@@ -1,4 +1,4 @@
-"""Places, where events happen, and grids of cells."""
+"""Places of events, and grids of cells."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ class Grid:
         if not (-90 <= self.south < self.north <= 90 and -180 <= self.west < self.east <= 180):
             raise ParameterError(
                 f"bounds south {self.south}, west {self.west}, north {self.north}, east {self.east}: "
-                "south must lie below north, west before east, latitudes within ±90, longitudes within ±180"
+                "south must be less than north, west less than east, latitudes "
+                "within ±90, longitudes within ±180"
             )
 
     @classmethod
     def over(cls, box: Box, rows: int, columns: int) -> Grid:
-        """Cut a box into rows × columns cells."""
+        """Return a grid of rows × columns cells in a box."""
         return cls(rows=rows, columns=columns, south=box.south, west=box.west, north=box.north, east=box.east)
 
     @property
@@ -78,7 +79,7 @@ class Grid:
     def cell_of(self, latitude: Any, longitude: Any) -> NDArray[np.int32]:
         """Return the cell of each point, -1 outside the box.
 
-        Cells are half-open; the last row and column take the upper border.
+        Cells are half-open; the last row and column include the upper border.
         """
         latitude, longitude = np.asarray(latitude, float), np.asarray(longitude, float)
         inside = self.box.contains(latitude, longitude)
@@ -89,14 +90,14 @@ class Grid:
 
 
 class Places:
-    """Regions or POIs with coordinates, and what is known of each.
+    """Regions or POIs with coordinates and attributes.
 
     Parameters
     ----------
     latitude, longitude
         Degrees; of a region, its centre.
     ids
-        What files call the places, whole numbers or text; 0, 1, … by default.
+        Ids of the places in files, whole numbers or text; by default 0, 1, ….
     sensitive
         True where a visit is sensitive (hospitals).
     categories
@@ -171,7 +172,7 @@ class Places:
         categories: Any = None,
         km_per_degree: tuple[float, float] | None = None,
     ) -> Places:
-        """Make one place of every cell, with ids counted from `first_id`."""
+        """Return one place per cell, with ids counted from `first_id`."""
         latitude, longitude = grid.centres()
         return cls(
             latitude,
@@ -207,7 +208,7 @@ class Places:
         return f"<Places: {len(self):,}{shape}, {int(self.sensitive.sum())} sensitive>"
 
     def take(self, chosen: Any) -> Places:
-        """Return some of the places, by their indices; a part of a grid is no grid."""
+        """Return some of the places, by index, without a grid."""
         at = np.asarray(chosen)
         return Places(
             self.latitude[at],
@@ -221,11 +222,11 @@ class Places:
     def to_frame(self, library: str = "polars") -> Any:
         """Return a data frame with one row per place.
 
-        Columns ``place``, ``lat``, ``lng``, ``category`` where there is one, ``sensitive``, and of a grid
+        Columns ``place``, ``lat``, ``lng``, ``category`` if there is one, ``sensitive``, and of a grid
         ``row`` and ``column``, counted from 1 in the south-west.
 
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
-        in the place of ``lat`` and ``lng``.
+        instead of ``lat`` and ``lng``.
         """
         from tracearena.dataframes import export_frame
         from tracearena.traces.exports import build_place_frame
@@ -240,7 +241,7 @@ class Places:
 
     @cached_property
     def points_km(self) -> NDArray[np.float64]:
-        """Coordinates in km whose straight-line distance is the distance between two places.
+        """Coordinates in km, such that the straight-line distance is the distance between two places.
 
         Two columns where distances are planar. Otherwise three, on the sphere: the chord, from
         which `distance_km` gets the arc.

@@ -63,7 +63,9 @@ class RowTable:
         self.__dict__.update(values)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} cannot be changed; make new ones with another {name}")
+        raise AttributeError(
+            f"{type(self).__name__} cannot be changed; use replace to make new traces with another {name}"
+        )
 
     def _check_rows(self) -> None:
         offsets, n, rows = self.offsets, len(self), f"{self._row}s"
@@ -149,7 +151,7 @@ class RowTable:
     def _mask(mask: Any, n: int, what: str) -> NDArray[np.bool_]:
         chosen = np.asarray(mask, bool)
         if chosen.shape != (n,):
-            raise DataError(f"{n} {what} need a mask of as many values, not of {chosen.size}")
+            raise DataError(f"{n} {what} need a mask of {n} values, not of {chosen.size}")
         return chosen
 
     def _take_rows(self, rows: Any, **changed: Any) -> Self:
@@ -161,7 +163,7 @@ class RowTable:
         """Return the same traces under other ids."""
         ids = to_id_array(user_ids, "user_ids")
         if len(ids) != self.n_users or len(unique_values(ids)) != len(ids):
-            raise DataError(f"{self.n_users} users need as many different ids")
+            raise DataError(f"{self.n_users} users need {self.n_users} different ids")
         return self._with(user_ids=ids)
 
     def has_rows_of(self, other: RowTable) -> bool:
@@ -335,7 +337,7 @@ class EventTable(RowTable):
     instants
         Instant of each event.
     timestamps
-        Seconds since 1970 (UTC) of each event, where they are known more finely than instants.
+        Seconds since 1970 (UTC) of each event, if they are known more finely than instants.
     span
         First instant and one past the last that the traces cover, with or without an event.
     """
@@ -438,7 +440,7 @@ class EventTable(RowTable):
         """Return the same events with the second (UTC) of each."""
         moments = to_readonly_array(timestamps, np.int64, "timestamps")
         if len(moments) != self.n_events:
-            raise DataError(f"{self.n_events} events need as many timestamps, not {len(moments)}")
+            raise DataError(f"{self.n_events} events need {self.n_events} timestamps, not {len(moments)}")
         return self._with(timestamps=moments)
 
     def without_timestamps(self) -> Self:

@@ -178,7 +178,7 @@ def event_local_seconds(traces: EventTable) -> NDArray[np.int64]:
 
 
 def utc_seconds(traces: EventTable) -> NDArray[np.int64]:
-    """Return the timestamp of each event; where there is none, local time is taken as UTC."""
+    """Return the timestamp of each event; if there is none, local time is taken as UTC."""
     return event_local_seconds(traces) if traces.timestamps is None else traces.timestamps
 
 
@@ -193,7 +193,7 @@ def offset_minutes(traces: EventTable) -> NDArray[np.int64]:
     """Return the minutes from UTC to local time, as far as instants tell.
 
     Any offset that puts the timestamp into its instant gives the same traces back; of those the
-    zone's is taken where it is known and does, and otherwise the roundest: whole hours before halves,
+    zone's is taken if it is known and does, and otherwise the roundest: whole hours before halves,
     quarters and minutes, and of equally round ones that nearest to 0.
     """
     least = event_local_seconds(traces) - utc_seconds(traces)
@@ -276,20 +276,18 @@ class LocalTime:
         return "local, as in the file" if self.zone is None else self.zone
 
 
-AS_WRITTEN = LocalTime(
-    None, "times name no zone; they are taken as local, as they are written; --timezone names the zone"
+AS_WRITTEN = LocalTime(None, "times have no zone and are read as local times; set the zone with --timezone")
+BARE_AS_UTC = LocalTime("UTC", "times have no zone and are read as UTC; set another zone with --timezone")
+BY_OFFSETS = LocalTime(None, "times are local, from the offsets in the file")
+IN_UTC = LocalTime("UTC", "times are UTC, as set", was_asked_for=True)
+UNKNOWN = LocalTime(
+    "UTC", "times are UTC, because the coordinates determine no zone; set one with --timezone"
 )
-BARE_AS_UTC = LocalTime(
-    "UTC", "times name no zone; they are taken as UTC, as they are written; --timezone says otherwise"
-)
-BY_OFFSETS = LocalTime(None, "times are local by the file's own offsets from UTC")
-IN_UTC = LocalTime("UTC", "times are UTC, as asked for", was_asked_for=True)
-UNKNOWN = LocalTime("UTC", "times are UTC: no zone can be told from the coordinates; --timezone names one")
 
 
 def build_chosen_local_time(zone: str) -> LocalTime:
     """Return the local time of a zone that the caller named."""
-    return LocalTime(zone, f"times are local to {zone}, as asked for", was_asked_for=True)
+    return LocalTime(zone, f"times are local to {zone}, as set", was_asked_for=True)
 
 
 def guess_local_time(
@@ -298,8 +296,8 @@ def guess_local_time(
     """Return the local time where most of the points (or other things, by `what`) lie.
 
     >>> print(guess_local_time(np.array([40.7, 35.7, 35.7]), np.array([-74.0, 139.7, 139.7])))
-    times are local to Asia/Tokyo, where 66.6 % of the points lie, guessed from the coordinates; --timezone
-    says otherwise
+    times are local to Asia/Tokyo, where 66.6 % of the points are, guessed from the coordinates; set
+    another zone with --timezone
     """
     return build_guessed_local_time(guess_zone(latitude, longitude), what)
 
@@ -309,8 +307,8 @@ def build_guessed_local_time(guess: ZoneGuess | None, what: str = "points") -> L
     if guess is None:
         return UNKNOWN
     # Cut, not rounded: 100 % is said of nothing but all.
-    share = "" if guess.share == 1 else f", where {int(guess.share * 1000) / 10:g} % of the {what} lie"
-    reason = "guessed from the coordinates; --timezone says otherwise"
+    share = "" if guess.share == 1 else f", where {int(guess.share * 1000) / 10:g} % of the {what} are"
+    reason = "guessed from the coordinates; set another zone with --timezone"
     return LocalTime(guess.name, f"times are local to {guess.name}{share}, {reason}")
 
 

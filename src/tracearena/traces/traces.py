@@ -1,4 +1,4 @@
-"""Traces: who was where, and when."""
+"""Traces: the events of users at places and instants."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Traces(EventTable):
     Parameters
     ----------
     places, clock
-        What the numbers mean.
+        Places and clock of the events.
     user_ids, offsets, instants, place_index
         Users, where the events of each begin (with the end as last value), and for each event
         its instant and its place.
     timestamps
-        Seconds since 1970 (UTC) of each event, where they are known more finely than instants.
+        Seconds since 1970 (UTC) of each event, if they are known more finely than instants.
     span
         First instant and one past the last; by default those of the events.
 
@@ -157,7 +157,7 @@ class Traces(EventTable):
         """Return the same events at other places."""
         index = to_readonly_array(place_index, np.int32, "place_index")
         if len(index) != self.n_events:
-            raise DataError(f"{self.n_events} events need as many places, not {len(index)}")
+            raise DataError(f"{self.n_events} events need {self.n_events} places, not {len(index)}")
         self._check_place_indices(index, "place_index")
         return self._with(place_index=index)
 
@@ -192,7 +192,7 @@ class Traces(EventTable):
         events and places without visits have no row.
 
         `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``, the last with a column of points
-        in the place of ``lat`` and ``lng``.
+        instead of ``lat`` and ``lng``.
         """
         from tracearena.dataframes import export_frame
         from tracearena.traces.exports import build_event_frame

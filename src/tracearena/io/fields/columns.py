@@ -102,8 +102,8 @@ WORDS: Mapping[str, str] = {
 
 _NUMBER = re.compile(r"-?\d+([.,]\d+)?")
 _HEADLESS = (
-    "no names of columns; if the first line is no header, --no-header and the numbers of the columns say so: "
-    "--columns user=1,time=2,lat=3,lng=4 (header=False, columns=)"
+    "no names of columns; if the first line is not a header, use --no-header with the numbers of "
+    "columns: --columns user=1,time=2,lat=3,lng=4 (header=False, columns=)"
 )
 _SHOWN_COLUMNS = 12
 _SHOWN_NAMES = 8
@@ -123,7 +123,7 @@ def find_roles(
 ) -> dict[str, str]:
     """Return which column has which role: as `chosen`, and otherwise by its name.
 
-    Antennas are places only where no coordinates stand beside them: those of a phone are GPS points.
+    Antennas are places only where no coordinates stand next to them: those of a phone are GPS points.
 
     >>> find_roles(["userId", "Latitude", "lng", "ts", "speed"])
     {'user': 'userId', 'time': 'ts', 'lat': 'Latitude', 'lon': 'lng'}
@@ -213,13 +213,13 @@ def build_missing_faults(
         if header:
             names = NAMES[role]
             more = f" and {len(names) - _SHOWN_NAMES} more names" if len(names) > _SHOWN_NAMES else ""
-            problem += f"; it may be called {', '.join(names[:_SHOWN_NAMES])}{more}"
+            problem += f"; known names are {', '.join(names[:_SHOWN_NAMES])}{more}"
             if role in ("lat", "lon") and "venue" in wanted:
-                problem += f", or a place stands in its stead ({', '.join(NAMES['venue'][:_SHOWN_NAMES])})"
+                problem += f", or a column of places instead ({', '.join(NAMES['venue'][:_SHOWN_NAMES])})"
         example = "NAME" if header else "3"
-        cure = f"--columns {option}={example} (columns={{'{option}': '{example}'}}) says which it is"
+        cure = f"name it with --columns {option}={example} (columns={{'{option}': '{example}'}})"
         if role == "user":
-            cure += ", --one-user NAME (one_user='NAME') that all rows are of one person"
+            cure += ", or use --one-user NAME (one_user='NAME') if all rows belong to one person"
         faults.append(Fault(0, None, shown, f"{problem}; {cure}", "columns"))
     return faults
 

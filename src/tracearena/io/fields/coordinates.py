@@ -34,7 +34,7 @@ def find_misplaced(
 ) -> NDArray[np.bool_]:
     """Find positions that are not on earth, report them, and return where they are.
 
-    A latitude beyond ±90 beside a longitude within ±90 is reported as swapped. A file most of
+    A latitude beyond ±90 next to a longitude within ±90 is reported as swapped. A file most of
     whose positions are so is refused: exchanging its columns is the cure, not dropping them.
     """
     bad_latitude = ~(np.abs(latitude) <= 90)
@@ -58,7 +58,7 @@ def find_misplaced(
 def _build_swapped_fault(row: int, latitude: float, longitude: float, header_lines: int | None) -> Fault:
     return Fault(
         int(row), "latitude", f"{latitude}, {longitude}",
-        "latitude and longitude look swapped; exchange the columns", "swapped", header_lines,
+        "latitude and longitude seem to be swapped; exchange the columns", "swapped", header_lines,
     )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def report_old_times(path: str, time_ms: NDArray[np.int64], rows: NDArray[np.int
     odd = np.flatnonzero(time_ms < OLDEST_MS)
     if odd.size:
         shown = str(np.datetime64(int(time_ms[odd[0]]), "ms").astype("datetime64[s]"))
-        problem = "is dated before 2005, as by a receiver without a fix"
+        problem = "has a date before 2005, as from a receiver without a fix"
         fault = Fault(int(rows[odd[0]]), "time", shown, problem, "odd-date", header_lines)
         report.notice_fault(fault, int(odd.size), path=path)
 
@@ -122,7 +122,7 @@ def convert_to_degrees(
     system
         Whatever pyproj takes for a coordinate system: a name, a number, its text; None is WGS84.
     report
-        Is told of a change from one system to another.
+        Receives a note when one system is changed to another.
     """
     if system is None:
         return y, x
@@ -137,8 +137,8 @@ def convert_to_degrees(
         longitude, latitude = change.transform(x, y)
     except (CRSError, ProjError) as error:
         said = str(error).splitlines()[0][:200]
-        problem = f"has a coordinate system that cannot be changed to WGS84: {said}"
+        problem = f"has a coordinate system that cannot be converted to WGS84: {said}"
         raise FileError.whole(report.path, problem, "coordinate-system", str(system)) from None
-    problem = f"is of the coordinate system {known.name}, and changed to WGS84"
+    problem = f"has the coordinate system {known.name}, and was converted to WGS84"
     report.notice_fault(Fault(None, "geometry", None, problem, "coordinate-system", None), len(x))
     return np.asarray(latitude), np.asarray(longitude)

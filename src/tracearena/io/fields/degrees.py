@@ -16,11 +16,11 @@ from tracearena.io.fields.columns import WORDS
 if TYPE_CHECKING:
     import polars as pl
 
-SWAPPED = "latitude and longitude look swapped; exchange the columns"
-_CELLS = "x and y are whole numbers: cells of a grid or metres, no degrees"
+SWAPPED = "latitude and longitude seem to be swapped; exchange the columns"
+_CELLS = "x and y are whole numbers: cells of a grid or metres, not degrees"
 _METRES = (
-    "these are projected coordinates (metres of a map), no degrees: convert them to latitude and longitude "
-    "(WGS 84) first"
+    "these are projected coordinates (metres), not degrees: convert them to "
+    "latitude and longitude (WGS 84) first"
 )
 _PROJECTED = 1000
 
@@ -85,7 +85,7 @@ def find_coordinate_doubts(
 
     def found() -> Iterator[tuple[str, CoordinateProblem]]:
         if whole is not None and whole.any():
-            cure = f"if they are degrees, --columns lng={names['lon']},lat={names['lat']} says so"
+            cure = f"if they are degrees, use --columns lng={names['lon']},lat={names['lat']}"
             yield "no-degrees", first_of(whole, f"{_CELLS}; {cure}", "no-degrees")
         if _find_largest(latitude) <= 90 and _find_largest(longitude) <= _PROJECTED:
             return

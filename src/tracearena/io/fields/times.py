@@ -23,12 +23,12 @@ _DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%Y年%m月%d日")
 _CLOCKS = ("%H:%M:%S", "%H:%M", "%H:%M:%S%.f", "%H時%M分%S秒", "%H時%M分")
 _ZONES = ("", "Z", "%#z")
 _COMPACT = ("%Y%m%dT%H%M%S", "%Y%m%d %H%M%S", "%Y%m%d %H:%M:%S", "%Y%m%d %H:%M", "%Y%m%d %H%M")
-_DIGIT_CLOCKS = {6: "%H%M%S", 4: "%H%M"}
+_DIGIT_CLOCKS = ("%H%M%S", "%H%M")
 _STYLES = (
     *(f"{day}{between}{clock}" for clock in _CLOCKS for day in _DAYS for between in "T "),
     *_DAYS,
     *_COMPACT,
-    *(f"{day} {clock}" for clock in _DIGIT_CLOCKS.values() for day in _DAYS),
+    *(f"{day} {clock}" for clock in _DIGIT_CLOCKS for day in _DAYS),
 )
 _ZONE = r"[:T]\S* ?(Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)$"
 _UNZONED = r" ?(Z|z|UTC|GMT|[+-]\d\d(:?\d\d)?)$"
@@ -91,20 +91,22 @@ def parse_times(
 
 
 def suggest_time_format(value: str) -> str:
-    """Say what makes a time readable that is not: the order of its parts, or its date.
+    """Return what makes a time readable that is not: the order of its parts, or its date.
 
     >>> suggest_time_format("03/04/2012 18:00")
-    "day and month may stand in either order: --time-format '%d/%m/%Y %H:%M' (time_format=) says which"
+    "the order of day and month is ambiguous: set it, such as --time-format '%d/%m/%Y %H:%M' (time_format=)"
     """
     slashes = re.match(r"\d{1,2}([/-])\d{1,2}[/-](\d\d\d\d|\d\d)\b[ T]?", value)
     if slashes is not None:
         year = "%Y" if len(slashes[2]) == 4 else "%y"
         clock = {0: "", 1: " %H:%M", 2: " %H:%M:%S"}[min(value.count(":"), 2)]
         style = f"%d{slashes[1]}%m{slashes[1]}{year}{clock}"
-        return f"day and month may stand in either order: --time-format '{style}' (time_format=) says which"
+        return (
+            f"the order of day and month is ambiguous: set it, such as --time-format '{style}' (time_format=)"
+        )
     if re.fullmatch(r"\d{1,2}:\d\d(:\d\d(\.\d+)?)?", value):
-        return "a time of day needs its date: --columns date=NAME (columns=) says in which column it is"
-    return f"accepted are {ACCEPTED}; --time-format (time_format=) names another way"
+        return "a time of day needs its date: name its column with --columns date=NAME (columns=)"
+    return f"accepted are {ACCEPTED}; set another format with --time-format (time_format=)"
 
 
 def looks_like_time_of_day(column: pl.Series) -> bool:
@@ -117,7 +119,7 @@ def looks_like_time_of_day(column: pl.Series) -> bool:
 
 
 def goes_with_a_date(column: pl.Series) -> bool:
-    """Whether a column beside one of dates has times of day, with or without signs between their parts."""
+    """Whether a column next to one of dates has times of day, with or without signs between their parts."""
     return looks_like_time_of_day(column) or count_clock_digits(column) is not None
 
 
@@ -282,7 +284,7 @@ def _parse_any_style(text: pl.Series, unit: Unit) -> ParsedTimes:
 def _parse_with_style(column: pl.Series, style: str, unit: Unit) -> ParsedTimes:
     """Read all times as the caller says they are written."""
     if column.dtype.is_temporal():
-        raise ParameterError(f"time_format: the column {column.name!r} holds times already, no text")
+        raise ParameterError(f"time_format: the column {column.name!r} already has times, not text")
     text = column.cast(pl.String).str.strip_chars()
     chrono = style.replace(".%f", "%.f").replace("%z", "%#z")
     try:

@@ -292,11 +292,11 @@ def parse_files(
     header_lines
         How many lines of each file are no rows.
     state
-        Told of each row: whether it is good, has to be read the slow way, or what is wrong.
+        Out, for each row: whether it is good, has to be read the slow way, or what is wrong.
     rows
-        Told of each file: which is its first row; with the end as last value.
+        Out, for each file: which is its first row; with the end as last value.
     plain
-        Told of each file: whether all its rows are good, on earth, in order of time and not older than
+        Out, for each file: whether all its rows are good, on earth, in order of time and not older than
         `oldest_ms`.
     """
     rows[0] = 0
@@ -335,7 +335,7 @@ def _put_coordinate(out: Any, at: int, degrees: float) -> int:
 def format_rows(
     latitude: NDArray[np.float64], longitude: NDArray[np.float64], time_ms: NDArray[np.int64], out: Any
 ) -> int:
-    """Write the rows of a PLT file into `out` (80 bytes a row are enough); return the length."""
+    """Write the rows of a PLT file into `out` (80 bytes per row are enough); return the length."""
     at = 0
     for i in range(len(latitude)):
         at = _put_coordinate(out, at, latitude[i])

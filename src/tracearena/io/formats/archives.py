@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 HIDDEN = Fault(
     None, None, None,
-    "the file is passed over, since its name or its folder's begins with _ or .; rename that to have it read",
+    "the file is ignored, because its name or that of its folder begins with _ or .; rename it to read it",
     "hidden-files",
 )  # fmt: skip
 """What is said of a file that holds traces and is not read for its name."""
@@ -54,7 +54,8 @@ def guess_folder_format(source: Input, files: Iterable[Path], what: str) -> Form
     if first is not None:
         return _describe_inside(what, first)
     return FormatGuess(
-        (), f"{what} of files, the first {seen:,} of them no traces" if seen else f"{what} without files"
+        (),
+        f"{what} of files, the first {seen:,} of which are not traces" if seen else f"{what} without files",
     )
 
 
@@ -69,7 +70,7 @@ def propose_folder_layout(path: Path) -> Proposal | None:
         if found is not None and found.layout.one_user is None:
             return found
         if found is not None:
-            whose = "each file is then one person, called like the file"
+            whose = "each file is then one person, named like the file"
             return replace(found, layout=replace(found.layout, one_user=None), whose=whose)
     return None
 
@@ -87,7 +88,7 @@ def open_archive(path: Path) -> Iterator[tuple[Path, Path]]:
     with archives.unpack_archive(path) as folder:
         files = list_visible_files(folder)
         if not files:
-            raise FileError.whole(path, "is an archive without files", "empty")
+            raise FileError.whole(path, "is an empty archive", "empty")
         inside = files[0] if len(files) == 1 else folder
         try:
             yield folder, inside
@@ -114,7 +115,7 @@ def explain_skipping(folder: Path) -> Iterator[None]:
             or len(list_visible_files(folder)) == 1
         ):
             raise
-        advice = f"to read the others without it, move it away or call it _{stops.name}"
+        advice = f"to read the others without it, move it away or rename it to _{stops.name}"
         faults = [replace(fault, problem=f"{fault.problem}; {advice}") for fault in error.faults]
         raise FileError(error.path, faults, error.total) from None
 
@@ -143,7 +144,7 @@ def sort_folder_files(
 
 def build_skip_fault(look: FormatGuess) -> Fault:
     """Say of a file that it is left out, and what it looks like."""
-    return Fault(None, None, None, f"the file is left out: it looks like {look.words}", "other-files")
+    return Fault(None, None, None, f"the file is ignored: it looks like {look.words}", "other-files")
 
 
 def find_hidden_traces(source: Input) -> Iterator[Path]:

@@ -58,7 +58,7 @@ def read_foursquare(
     Parameters
     ----------
     pois
-        The file of venues; by default ``raw_POIs.txt`` (or ``raw_POIs.txt.gz``) beside `path`.
+        The file of venues; by default ``raw_POIs.txt`` (or ``raw_POIs.txt.gz``) next to `path`.
 
     Notes
     -----
@@ -91,7 +91,7 @@ def read_foursquare(
 def write_foursquare(
     traces: Traces, path: str | PathLike[str], *, pois: str | PathLike[str] | None = None
 ) -> Path:
-    """Write check-ins and venues; return where the venues went (``raw_POIs.txt`` beside, by default)."""
+    """Write check-ins and venues; return where the venues went (by default ``raw_POIs.txt`` next to them)."""
     places, at = traces.places, traces.place_index
     target = Path(path).parent / FOURSQUARE_POI_NAME if pois is None else Path(pois)
     category = np.full(len(places), "") if places.categories is None else places.categories
@@ -122,7 +122,7 @@ def find_venue_file(path: str | PathLike[str]) -> Path:
             return folder / name
     raise FileError.whole(
         path,
-        f"needs its file of venues: give it with --places or put {FOURSQUARE_POI_NAME} beside it",
+        f"needs its file of venues: give it with --places, or put {FOURSQUARE_POI_NAME} next to it",
         "no-places",
     )
 
@@ -349,7 +349,7 @@ def read_pois(path: str | PathLike[str]) -> Places:
     """Read ``POI_TK.csv``: 17,820 points with categories such as ``food/Japanese Restaurant/3``."""
     header, rest = split_header(read_utf8_bytes(path))
     if header != ",".join(_POIS):
-        raise FileError.whole(path, f"has not the header {','.join(_POIS)}", "columns", header)
+        raise FileError.whole(path, f"does not have the header {','.join(_POIS)}", "columns", header)
     frame = read_rows(path, rest, _POIS, ",")
     number = frame.select(pl.col("y", "x").cast(pl.Float64, strict=False))
     bad = number.select(pl.any_horizontal(pl.all().is_null())).to_series()
@@ -407,8 +407,8 @@ def write_people_flow(traces: Traces, path: str | PathLike[str]) -> None:
     """Write a prepared file: 35 instants at most, whose hours the format does not tell."""
     if len(traces) and int(traces.instants.max()) >= CLOCK.instants_per_day:
         raise DataError(
-            f"files of format peopleflow hold {CLOCK.instants_per_day} instants and no days, and these "
-            f"reach instant {int(traces.instants.max()) + 1}; format pwscup holds them with their times"
+            f"files of format peopleflow have {CLOCK.instants_per_day} instants and no days, but "
+            f"these traces have {int(traces.instants.max()) + 1} instants; use format pwscup"
         )
     pwscup.write_traces(traces, path, with_times=False)
 

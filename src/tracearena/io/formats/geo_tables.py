@@ -56,7 +56,7 @@ def rows_of_geopackage(path: str | PathLike[str], report: Report) -> pl.DataFram
     wanted = timed or of_points
     if len(wanted) > 1:
         shown = ", ".join(wanted)[:200]
-        raise FileError.whole(path, f"has several layers of points: {shown}; keep one of them", "layers")
+        raise FileError.whole(path, f"has several layers of points: {shown}; keep only one", "layers")
     layer = wanted[0]
     _import_geo_extra("geopandas", path)
     with _convert_geo_errors(path, "GeoPackage"):
@@ -84,7 +84,7 @@ def rows_of_geoparquet(path: str | PathLike[str], report: Report, layout: Layout
 def _find_useful_columns(
     path: str | PathLike[str], schema: Mapping[str, pl.DataType], layout: Layout
 ) -> set[str]:
-    """Return the columns that a reader of events, points or trips may use beside the geometry."""
+    """Return the columns that a reader of events, points or trips may use next to the geometry."""
     positions = (*NAMES["lat"], *NAMES["lon"])
     names = [name for name in schema if simplify_name(name) not in positions]
     if has_trip_columns(list(schema)):
@@ -169,10 +169,10 @@ def read_layers(path: str | PathLike[str]) -> dict[str, Layer]:
         with closing(sqlite3.connect(source, uri=True)) as base:
             # By its type alone: a trigger may have the name of a view.
             if base.execute("SELECT 1 FROM sqlite_master WHERE type = 'view'").fetchone():
-                raise FileError.whole(path, "has views beside its tables; it is refused", "view")
+                raise FileError.whole(path, "has views in addition to tables, which are not allowed", "view")
             known = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'gpkg_geometry_columns'"
             if not base.execute(known).fetchone():
-                raise FileError.whole(path, "is no GeoPackage", "bad-geopackage")
+                raise FileError.whole(path, "is not a GeoPackage", "bad-geopackage")
             columns = "SELECT name FROM pragma_table_info(?)"
             found = base.execute("SELECT table_name, geometry_type_name FROM gpkg_geometry_columns")
             return {
@@ -182,7 +182,7 @@ def read_layers(path: str | PathLike[str]) -> dict[str, Layer]:
                 for name, kind in found.fetchall()
             }
     except sqlite3.Error as error:
-        raise FileError.whole(path, f"is not a whole GeoPackage: {error}", "bad-geopackage") from None
+        raise FileError.whole(path, f"is not a complete GeoPackage: {error}", "bad-geopackage") from None
 
 
 def _import_geo_extra(module: str, path: str | PathLike[str]) -> Any:
@@ -211,7 +211,7 @@ def _convert_geo_errors(path: str | PathLike[str], format: str) -> Iterator[None
         if isinstance(error, OSError) and error.errno is not None:
             raise
         said = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise FileError.whole(path, f"is not a whole {format} file: {said}", "bad-geo") from None
+        raise FileError.whole(path, f"is not a complete {format} file: {said}", "bad-geo") from None
 
 
 def write_geopackage(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:

@@ -1,4 +1,4 @@
-"""GPX 1.0 and 1.1: tracks of one person a file."""
+"""GPX 1.0 and 1.1: tracks of one person per file."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def read(
     report_odd_users(str(place), traces, report)
     if one_user is None and len(files) > 1 and {file.parent for file in files} == {place}:
         problem = "each file is taken for a person, called like it; --one-user NAME if all are of one person"
-        report.notice("a file a person", len(files), Fault(None, None, None, problem, "a-file-a-person"))
+        report.notice("one file per person", len(files), Fault(None, None, None, problem, "a-file-a-person"))
     report.rows = traces.n_points + report.dropped_rows
     return Reading(traces, report)
 
@@ -135,7 +135,7 @@ def _iterate_track_points(path: Path) -> Iterator[tuple[int, int, dict[str, str]
                 element.clear()
     except DefusedXmlException:
         raise FileError.whole(
-            path, "has a document type or entities, which GPX does not need; it is refused", "hostile-xml"
+            path, "has a document type or entities, which are not allowed in GPX", "hostile-xml"
         ) from None
     except (ParseError, ValueError) as error:
         if isinstance(error, FileError):

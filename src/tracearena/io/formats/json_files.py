@@ -239,7 +239,7 @@ _RECORD = "\x1e"  # begins each text of a GeoJSON text sequence (RFC 8142)
 
 
 def read_jsonl_rows(path: str | PathLike[str], report: Report, user: str | None) -> pl.DataFrame:
-    """Return one row a line, numbered by the line; `user`, if any, owns GeoJSON lines that name nobody."""
+    """Return one row per line, numbered by the line; `user`, if any, owns GeoJSON lines that name nobody."""
     report.header_lines = 0
     found, features = NamedRows(path), []
     for number, value in iterate_json_objects(path, report):
@@ -249,7 +249,7 @@ def read_jsonl_rows(path: str | PathLike[str], report: Report, user: str | None)
             found.add(number, value)
     if features:
         for number in found.numbers:
-            fault = Fault(number, None, None, "must be a GeoJSON feature, as others are", "bad-row", 0)
+            fault = Fault(number, None, None, "must be a GeoJSON feature, like the others", "bad-row", 0)
             report.drop_fault(fault)
         return read_feature_rows(path, features, report, user)
     report.refuse_if_nothing_is_left(len(found), "holds no rows", "empty")
@@ -360,9 +360,9 @@ def iterate_json_pieces(path: str | PathLike[str], text: str) -> Iterator[Piece]
         if end != len(text):
             raise JSONDecodeError("Extra data", text, end)
     except RecursionError:
-        raise FileError.whole(path, "is nested too deeply; it is refused", "too-deep") from None
+        raise FileError.whole(path, "is nested too deeply", "too-deep") from None
     except ValueError as error:
-        raise FileError.whole(path, f"is not whole JSON: {error}", "bad-json") from None
+        raise FileError.whole(path, f"is not complete JSON: {error}", "bad-json") from None
 
 
 def parse_json_line(line: str) -> Any:
@@ -416,7 +416,7 @@ def _iterate_members(text: str, at: int, opened: bool) -> Any:
         if not isinstance(key, str):
             raise JSONDecodeError("Expecting a key in double quotes", text, at)
         if key in seen:
-            raise ValueError(f"it has the key {key[:40]!a} twice")
+            raise ValueError(f"the key {key[:40]!a} occurs twice")
         seen.add(key)
         at = _skip_blanks(text, _skip_sign(text, _skip_blanks(text, at), ":"))
         if opened:

@@ -87,7 +87,7 @@ def _scale_record_degrees(frame: pl.DataFrame, name: str, limit: int, report: Re
         ).to_series()
         at = beyond.arg_true()
         first = int(at[0])
-        problem = "has lost a bit of 32, and is put right"
+        problem = "lost a bit (32-bit overflow), and was corrected"
         fault = Fault(int(frame[ROW][first]), name, str(frame[name][first]), problem, "overflow", None)
         report.notice_fault(fault, len(at))
     degrees = numbers / DIGITS
@@ -106,7 +106,7 @@ _POSITION = re.compile(rf"(?:geo:)?\s*{_NUMBER}[^\d,.+-]*,\s*{_NUMBER}[^\d,.+-]*
 
 
 def read_google_timeline(path: str | PathLike[str], report: Report, user: str) -> pl.DataFrame:
-    """Return one row a point, numbered by the segment it is of; all of them belong to `user`."""
+    """Return one row per point, numbered by the segment it is of; all of them belong to `user`."""
     report.header_lines = None
     segments, signals = JsonRows("time", "lat", "lon"), JsonRows("time", "lat", "lon")
     for key, index, value in iterate_json_pieces(path, read_json_text(path)):
@@ -120,7 +120,7 @@ def read_google_timeline(path: str | PathLike[str], report: Report, user: str) -
             position = signal.get("LatLng", signal.get("latLng"))
             signals.add(index, signal.get("timestamp"), *_parse_position(position))
     found = segments if len(segments) else signals
-    report.refuse_if_nothing_is_left(len(found), "holds no position", "no-points")
+    report.refuse_if_nothing_is_left(len(found), "has no position", "no-points")
     return found.frame().with_columns(pl.lit(user).alias("user"))
 
 
@@ -190,9 +190,9 @@ def read_owntracks(path: str | PathLike[str], report: Report, user: str) -> pl.D
             position = message.get("lat"), message.get("lon")
             found.add(number, owner or user, message.get("tst"), *position, device)
     if others:
-        problem = "messages are of another type than location, and hold no position of theirs"
+        problem = "messages have another type than location, and no position"
         report.notice_fault(Fault(None, "_type", None, problem, "other-messages", None), others)
-    report.refuse_if_nothing_is_left(len(found), "holds no message of the type location", "no-points")
+    report.refuse_if_nothing_is_left(len(found), "has no message of type location", "no-points")
     return found.frame("traj")
 
 
@@ -213,7 +213,7 @@ def _iterate_messages(path: str | PathLike[str], report: Report) -> Iterator[tup
             if isinstance(value, dict):
                 yield number, value
             else:
-                problem = "must be a time, a mark and a message in JSON, with tabs between"
+                problem = "must be a time, a mark and a JSON message, separated by tabs"
                 report.drop_fault(Fault(number, None, line[:200], problem, "bad-row", 0))
         return
     kind, found = parse_json_start(first)

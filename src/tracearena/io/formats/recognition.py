@@ -7,7 +7,6 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from statistics import median
@@ -50,9 +49,10 @@ class Format:
     signs
         How it is recognised, in words.
     reader
-        The function of `io.readers` that reads it, given the `Input` and what the caller asks for.
+        The function that reads it, given the `Input` and what the caller asks for, as ``module:function``
+        below `io`.
     writer
-        The function that writes it, as ``module:function`` below `io`; none where it is only read.
+        The function that writes it, in the same way; none where it is only read.
     layout
         What of a `Layout` it has a use for.
     in_chunks
@@ -67,56 +67,53 @@ class Format:
     layout: tuple[str, ...] = ()
     in_chunks: bool = False
 
-    def write(self, traces: Any, path: str | PathLike[str]) -> Any:
-        """Write traces; return what the writer returns."""
-        module, _, function = self.writer.partition(":")
-        return getattr(import_module(f"tracearena.io.{module}"), function)(traces, path)
-
 
 _NAMED = ("columns", "decimal", "time_format", "one_user")
 _ALL = (*_NAMED, "header", "delimiter")
 FORMAT_TABLE: Mapping[str, Format] = {
     row.name: row
     for row in (
-        Format("pwscup", "events", "the header user_id,time_id,reg_id", "read_prepared",
+        Format("pwscup", "events", "the header user_id,time_id,reg_id", "readers:read_prepared",
             "pwscup:write_traces"),
-        Format("ppmtf", "events", "the headers of the PPMTF tools", "read_prepared", "ppmtf:write_traces"),
+        Format("ppmtf", "events", "the headers of the PPMTF tools", "readers:read_prepared",
+            "ppmtf:write_traces"),
         Format("peopleflow", "events", "35 instants per user, or the header of raw people flow",
-            "read_people_flow", "formats.checkins:write_people_flow"),
+            "readers:read_people_flow", "formats.checkins:write_people_flow"),
         Format("foursquare", "events", "four tab-separated fields, the third a time as Twitter writes it",
-            "read_foursquare", "formats.checkins:write_foursquare"),
+            "readers:read_foursquare", "formats.checkins:write_foursquare"),
         Format("tsmc", "events", "eight tab-separated fields, the last a time as Twitter writes it",
-            "read_check_ins", "formats.checkins:write_tsmc"),
+            "readers:read_check_ins", "formats.checkins:write_tsmc"),
         Format("gowalla", "events", "five tab-separated fields, the second a time in UTC",
-            "read_check_ins", "formats.checkins:write_gowalla"),
-        Format("table", "events", "columns of a user, a time and a place", "read_check_ins",
+            "readers:read_check_ins", "formats.checkins:write_gowalla"),
+        Format("table", "events", "columns of a user, a time and a place", "readers:read_check_ins",
             "formats.checkins:write_event_table", _ALL, in_chunks=True),
-        Format("partitions", "events", "a folder of Parquet files", "read_check_ins",
+        Format("partitions", "events", "a folder of Parquet files", "readers:read_check_ins",
             "formats.checkins:write_partitions", _ALL, in_chunks=True),
-        Format("geojson", "either", "a document of GeoJSON or OGC Moving Features", "read_row_format",
+        Format("geojson", "either", "a document of GeoJSON or OGC Moving Features", "readers:read_row_format",
             "formats.json_files:write_geojson", _NAMED),
-        Format("jsonl", "either", "one JSON object per line, or an array of them", "read_row_format",
+        Format("jsonl", "either", "one JSON object per line, or an array of them", "readers:read_row_format",
             layout=_NAMED),
-        Format("gpkg", "either", "an SQLite database with layers", "read_row_format",
+        Format("gpkg", "either", "an SQLite database with layers", "readers:read_row_format",
             "formats.geo_tables:write_geopackage", _NAMED),
-        Format("geoparquet", "either", "Parquet with a column of geometries", "read_row_format",
+        Format("geoparquet", "either", "Parquet with a column of geometries", "readers:read_row_format",
             "formats.geo_tables:write_geoparquet", _NAMED),
         Format(released_table.FORMAT, "events", "the columns of our tables of released traces",
-            "read_released_events"),
-        Format("geolife", "points", "files that end in .plt", "read_geolife", "formats.geolife:write"),
-        Format("gpx", "points", "files that end in .gpx or .gpx.gz", "read_gpx", "formats.gpx:write",
+            "readers:read_released_events"),
+        Format("geolife", "points", "files that end in .plt", "readers:read_geolife",
+            "formats.geolife:write"),
+        Format("gpx", "points", "files that end in .gpx or .gpx.gz", "readers:read_gpx", "formats.gpx:write",
             ("one_user",)),
         Format("points", "points", "columns of a user, a time and coordinates, and none of a place",
-            "read_point_table", "points:write", _ALL, in_chunks=True),
-        Format("google-records", "points", "a JSON document with the key locations", "read_row_format",
-            layout=("one_user",)),
-        Format("google-timeline", "points", "a JSON document with segments or signals", "read_row_format",
-            layout=("one_user",)),
+            "readers:read_point_table", "points:write", _ALL, in_chunks=True),
+        Format("google-records", "points", "a JSON document with the key locations",
+            "readers:read_row_format", layout=("one_user",)),
+        Format("google-timeline", "points", "a JSON document with segments or signals",
+            "readers:read_row_format", layout=("one_user",)),
         Format("owntracks", "points", "JSON with the key _type, or lines of the recorder",
-            "read_row_format", layout=("one_user",)),
-        Format("trips", "points", "columns of the start and the end of a trip", "read_row_format",
+            "readers:read_row_format", layout=("one_user",)),
+        Format("trips", "points", "columns of the start and the end of a trip", "readers:read_row_format",
             layout=_NAMED),
-        Format("porto", "points", "the columns of Porto's taxis", "read_row_format"),
+        Format("porto", "points", "the columns of Porto's taxis", "readers:read_row_format"),
     )
 }  # fmt: skip
 """Every format of traces, by its name."""
@@ -152,7 +149,7 @@ def guess_text_format(lines: list[str], path: str | PathLike[str], layout: Layou
     ):
         return look
     return guess_table_format(lines, path, layout) or FormatGuess(
-        (), f"no format known here; its first line is {lines[0][:60]!a}"
+        (), f"unknown format; its first line is {lines[0][:60]!a}"
     )
 
 
@@ -183,7 +180,7 @@ _RECORD = "\x1e"
 def guess_json_format(lines: list[str], layout: Layout) -> FormatGuess | None:
     """Look at text that begins as JSON does, or as a file of OwnTracks' recorder."""
     if phones.RECORDER_LINE.match(lines[0]):
-        return FormatGuess(("owntracks",), "positions as OwnTracks' recorder keeps them")
+        return FormatGuess(("owntracks",), "positions stored by the recorder of OwnTracks")
     text = "\n".join(lines).lstrip(f" \t\n{_RECORD}")
     if not text.startswith(("{", "[")):
         return None
@@ -195,10 +192,10 @@ def guess_json_format(lines: list[str], layout: Layout) -> FormatGuess | None:
     if isinstance(row, dict):
         has_more = bool(rest.strip())
         if isinstance(row.get("_type"), str):
-            return FormatGuess(("owntracks", "jsonl"), "messages of OwnTracks, one a line")
+            return FormatGuess(("owntracks", "jsonl"), "messages of OwnTracks, one per line")
         if row.get("type") in json_files.TYPES[1:] and has_more:
             of_points = _has_point_columns(_list_properties(row), layout)
-            return FormatGuess(("jsonl",), "GeoJSON, one feature a line", of_points=of_points)
+            return FormatGuess(("jsonl",), "GeoJSON, one feature per line", of_points=of_points)
         if has_more:
             return _build_row_guess(row, "JSON lines", layout)
     kind, pieces = parse_json_start(text)
@@ -208,7 +205,7 @@ def guess_json_format(lines: list[str], layout: Layout) -> FormatGuess | None:
     if isinstance(row, dict):
         return _build_row_guess(row, "JSON lines", layout)
     keys = ", ".join(str(piece.key) for piece in pieces[:40] if piece.number is None)[:80]
-    return FormatGuess((), f"JSON of no kind known here; its keys: {keys or 'none'}")
+    return FormatGuess((), f"JSON of an unknown kind; its keys: {keys or 'none'}")
 
 
 def _build_row_guess(row: Mapping[str, Any], words: str, layout: Layout) -> FormatGuess:
@@ -225,12 +222,12 @@ def _guess_document_format(kind: str, pieces: Sequence[Piece], layout: Layout) -
         if isinstance(first.get("_type"), str):
             return FormatGuess(("owntracks", "jsonl"), "messages of OwnTracks")
         if "startTime" in first and any(name in first for name in phones.KINDS):
-            return FormatGuess(("google-timeline",), "a Timeline of Google, as an iPhone exports it")
+            return FormatGuess(("google-timeline",), "a Google Timeline exported by an iPhone")
         return _build_row_guess(first, "an array of JSON objects", layout)
     if "locations" in keys:
         return FormatGuess(("google-records",), "Google's location history (Records.json)")
     if keys & {phones.SEGMENTS, phones.SIGNALS}:
-        return FormatGuess(("google-timeline",), "a Timeline of Google, as an Android telephone exports it")
+        return FormatGuess(("google-timeline",), "a Google Timeline exported by an Android phone")
     if "timelineObjects" in keys:
         words = "Google's Semantic Location History of a month, a summary of Records.json, which can be read"
         return FormatGuess((), words)
@@ -250,7 +247,7 @@ def _list_properties(feature: Mapping[Any, Any]) -> list[str]:
 
 
 def _has_point_columns(names: Sequence[str], layout: Layout) -> bool:
-    """Whether columns beside a position make GPS points: no place among them, and a time that is one."""
+    """Whether columns next to a position make GPS points: no place among them, and a time that is one."""
     found = layout.roles([*names, "lat", "lon"])
     return "venue" not in found and simplify_name(found.get("time", "")) != INSTANTS
 
@@ -331,7 +328,7 @@ _TWITTER = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d [+-]\d{4
 _NUMBER_CELL = re.compile(r"-?\d+(\.\d+)?([eE]-?\d+)?")
 
 _OTHER_HEADERS = {
-    "reg_id": "obfuscated or inferred traces of PWS Cup 2019, which need the original beside them",
+    "reg_id": "obfuscated or inferred traces of PWS Cup 2019, which need the original traces",
     "user_id": "an inferred ID table of PWS Cup 2019",
     "pse_id,user_id": "an ID table of PWS Cup 2019",
     "pse_id,time_id,reg_id": "public (anonymized) traces of PWS Cup 2019",
@@ -370,11 +367,11 @@ def guess_by_first_lines(lines: list[str], path: str | PathLike[str]) -> FormatG
     if first == _INSTANTS and Path(path).with_name("info_time.csv").is_file():
         return _CONTEST
     if first == _INSTANTS:
-        # PWS Cup has 20 instants a day, people flow 35 in all.
+        # PWS Cup has 20 instants per day, people flow 35 in all.
         events = [line.split(",") for line in lines[1:-1]]
         times = [event[1:2] for event in events if event[0] == events[0][0]]
         if times == [[str(time)] for time in range(1, 36)]:
-            return FormatGuess(("peopleflow", "pwscup", "table"), "people flow (35 instants a user)")
+            return FormatGuess(("peopleflow", "pwscup", "table"), "people flow (35 instants per user)")
         return _CONTEST
     if first.startswith(_PPMTF_HEADERS):
         return FormatGuess(("ppmtf",), "traces of the PPMTF tools")
@@ -397,7 +394,7 @@ def guess_by_first_lines(lines: list[str], path: str | PathLike[str]) -> FormatG
 # What a table holds by its columns: GPS points, events at places, a release, or neither.
 
 SAMPLE = 100
-"""Rows from which it is told whether times are instants."""
+"""Rows that show whether times are instants."""
 
 _RELEASED = FormatGuess((released_table.FORMAT,), "obfuscated or anonymized traces in a table")
 
@@ -425,7 +422,7 @@ def guess_parquet_format(path: str | PathLike[str], columns: Sequence[str], layo
 def are_instants(times: list[str], found: Mapping[str, str], layout: Layout) -> bool:
     """Whether times are numbers too small to be seconds since 1970: they count instants.
 
-    Beside a date they are hours, minutes and perhaps seconds.
+    Next to a date they are hours, minutes and perhaps seconds.
     """
     if {"date", "time"} <= set(found) or layout.time_format is not None:
         return False

@@ -1,4 +1,4 @@
-"""Obfuscated and anonymized traces in a CSV or Parquet file: one row an event, with all of its places.
+"""Obfuscated and anonymized traces in a CSV or Parquet file: one row per event, with all of its places.
 
 The columns are ``user_id`` (a user, or a pseudonym); ``time``, the local time to the second, or that at
 which the instant begins where no more is known; ``time_id`` instead, the number of the instant from 1, where
@@ -299,13 +299,11 @@ def _compute_instants(
         clock = _build_step_clock(_find_common_step(second))
     number, rest = np.divmod(second % DAY_S - clock.start_s, clock.interval_s)
     off = (number < 0) | (number >= clock.instants_per_day)
-    every = (
-        f"{clock.label(0)} to {clock.label(clock.instants_per_day - 1)} every {clock.interval_s / 60:g} min"
-    )
+    every = f"{clock.label(0)} to {clock.label(clock.instants_per_day - 1)} {clock.interval_words}"
     _refuse_bad_rows(path, frame, "time", pl.Series(off), f"is in no instant of the day; they are {every}")
     instants = (day - first) * clock.instants_per_day + number
     if int(instants.max()) >= _LARGEST_TIME_ID:
-        raise FileError.whole(path, f"spans more than {_LARGEST_TIME_ID:,} instants", "too-long")
+        raise FileError.whole(path, f"covers more than {_LARGEST_TIME_ID:,} instants", "too-long")
     zone = None
     if _OFFSET in frame.columns:
         guess = guess_zone(places.latitude, places.longitude)

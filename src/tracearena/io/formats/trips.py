@@ -46,7 +46,7 @@ _TRIPS = ("rideid", "tripid", "rentalid", "trip", "id")
 
 
 def read_trips(path: str | PathLike[str], report: Report, layout: Layout) -> pl.DataFrame:
-    """Return two rows a trip, numbered by the trip."""
+    """Return two rows per trip, numbered by the trip."""
     rows = read_named_columns(path, report, lambda names: find_useful_trip_columns(names, layout))
     return split_trips(rows, report, layout)
 
@@ -63,7 +63,7 @@ def find_useful_trip_columns(names: Sequence[str], layout: Layout) -> list[str]:
 
 
 def split_trips(trips: pl.DataFrame, report: Report, layout: Layout) -> pl.DataFrame:
-    """Return two rows a trip of a table of trips."""
+    """Return two rows per trip of a table of trips."""
     names = [name for name in trips.columns if name != ROW]
     found, number = find_trip_columns(names), find_row_numbers(trips)
     said = {role: name for role, name in layout.columns.items() if (role, name) != ("user", EACH_ROW)}
@@ -122,7 +122,7 @@ _POLYLINE = rf"^\s*\[\s*({_PAIR}\s*(,\s*{_PAIR}\s*)*)?\]\s*$"
 
 
 def read_porto_trips(path: str | PathLike[str], report: Report) -> pl.DataFrame:
-    """Return one row a point, numbered by its trip."""
+    """Return one row per point, numbered by its trip."""
     frame = read_named_columns(path, report, lambda _: list(COLUMNS)).rename({ROW: "row"})
     frame = frame.with_columns(pl.col(COLUMNS).cast(pl.String))
     line, missing = pl.col("POLYLINE"), pl.col("MISSING_DATA").str.to_lowercase()

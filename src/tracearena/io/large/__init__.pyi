@@ -7,9 +7,17 @@ from .table_files import (
     has_partition_columns,
     is_point_table,
 )
-from .user_chunks import UserChunk, UserChunkTable, open_event_chunks, open_point_chunks, shuffle_users
+from .user_chunks import (
+    ChunkOptions,
+    UserChunk,
+    UserChunkTable,
+    open_event_chunks,
+    open_point_chunks,
+    shuffle_users,
+)
 
 __all__ = [
+    "ChunkOptions",
     "EventFirstPass",
     "PartsCheckpoint",
     "UserChunk",

@@ -82,8 +82,8 @@ class PartsCheckpoint:
             return SecretRoot.of(bytes.fromhex(file.read_text()))
         if self.done and (parts is None or len(self.done) < parts):
             raise ParameterError(
-                f"{self.folder}: the secret root of its finished parts is gone; remove the folder and begin "
-                "anew"
+                f"{self.folder}: the secret seed of its finished parts is lost; "
+                "remove the folder and start again"
             )
         _, (key, *_) = root.__reduce__()
         with replacing(file, private=True) as out:

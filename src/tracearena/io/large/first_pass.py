@@ -58,7 +58,7 @@ class FirstPass:
     is_sorted
         Whether the rows are sorted by user and time already, as `users` are.
     other_ids
-        Type of the ids beside those of users, of trajectories or places; None where there are none.
+        Type of the ids next to those of users, of trajectories or places; None if there are none.
     whole_seconds
         Whether no time has a fraction of a second.
     report
@@ -78,7 +78,7 @@ class FirstPass:
 
     @property
     def n_users(self) -> int:
-        """All users, also those of whom no point lies within the bounds."""
+        """All users, also those of whom no point is within the bounds."""
         return len(self.users) + len(self.outside)
 
     @property
@@ -204,7 +204,7 @@ def scan_chunks(
 
 
 def scan_point_table(files: PointFiles, report: Report, chunks: list[RowChunk]) -> FirstPass:
-    """Look at all rows once; `report` is told what was found."""
+    """Look at all rows once; what was found goes to `report`."""
     seen, counts, _ = scan_chunks(lambda n: _summarise_point_chunk(*files.points(chunks[n])), len(chunks))
     return build_first_pass(seen, counts, report, files.table.roles["time"], files.table.layout.time_format)
 
@@ -283,7 +283,7 @@ def count_user_runs(runs: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
 
 
 def _are_chunks_sorted(seen: Sequence[PointChunkSummary], report: Report) -> bool:
-    """Whether all chunks are sorted, and each goes on where the one before ended."""
+    """Whether all chunks are sorted, and each continues where the one before ended."""
     known = [(one, one.ends) for one in seen if one.ends is not None]
     if len({one.kinds[0] for one in seen}) > 1:  # numbers here, text there: ordered as text
         return False
@@ -391,7 +391,7 @@ class EventChunkSummary(PointChunkSummary):
 
 
 def scan_event_table(files: EventFiles, report: Report, chunks: list[RowChunk]) -> EventFirstPass:
-    """Look at all rows once; `report` is told what was found."""
+    """Look at all rows once; what was found goes to `report`."""
     seen, counts, venues = scan_chunks(
         lambda n: _summarise_event_chunk(*files.events(chunks[n]), n, files.hours.zone), len(chunks)
     )

@@ -112,7 +112,7 @@ class TableFiles:
     def parse(self, chunk: RowChunk, report: Report, roles: Sequence[str] | None = None) -> Rows:
         """Return rows with what is read of their ids, times and coordinates, all or those of some roles.
 
-        What is wrong is told to a report of the chunk (`empty_report`).
+        What is wrong goes to a report of the chunk (`empty_report`).
         """
         columns = None
         if roles is not None and not self.layout.columns:  # all that were named are asked for
@@ -140,7 +140,7 @@ def open_table(
     layout.require_roles(wanted, place)
     files = find_parquet_files(place)
     if not files:
-        raise FileError.whole(place, "holds no .parquet files", "empty")
+        raise FileError.whole(place, "has no .parquet files", "empty")
     said = [find_partition_values(place, file) for file in files]
     every = {**read_parquet_schema(files[0]), **dict.fromkeys(said[0], pl.String())}
     require_columns(files[0], len(every))
@@ -204,7 +204,7 @@ def count_rows(file: Path, columns: int) -> int:
 
 
 def create_folder_in(scratch: Path) -> Path:
-    """Return a new folder below another, which is made if need be: what two tables hold there stays apart."""
+    """Return a new folder inside another, which is made if necessary; every table gets its own."""
     scratch.mkdir(parents=True, exist_ok=True)
     return Path(mkdtemp(prefix="rows-", dir=scratch))
 
@@ -230,15 +230,6 @@ def build_text_sources(source: Input) -> tuple[TextSource, ...]:
     """Return the files of a table that is text, each with its layout."""
     files = source.files or [source.path]
     return tuple(TextSource(file, _open_text_file(source, file).layout) for file in files)
-
-
-def find_text_obstacle(source: Input) -> str | None:
-    """Return why the rows of text cannot be read one chunk after the other; None where they can."""
-    for file in source.files or [source.path]:
-        problem = _find_text_problem(source, file)
-        if problem is not None:
-            return problem if file == source.path else f"holds {file.name}, which {problem}"
-    return None
 
 
 def find_missing_roles(found: dict[str, str]) -> str | None:
@@ -288,10 +279,13 @@ def _open_text_file(source: Input, file: Path) -> Input:
 def find_points_obstacle(source: Input) -> str | None:
     """Return why the points of a path cannot be read one chunk after the other; None where they can.
 
-    A date and a time in two columns, and ids with decimals, are told from all rows together.
+    A date and a time in two columns, and ids with decimals, are recognised from all rows together.
     """
     if source.is_text:
-        return find_text_obstacle(source)
+        for file in source.files or [source.path]:
+            if problem := _find_text_problem(source, file):
+                return problem if file == source.path else f"has {file.name}, which {problem}"
+        return None
     if problem := _find_parquet_obstacle(source):
         return problem
     schema = _read_first_columns(source)
@@ -343,14 +337,14 @@ def _find_parquet_obstacle(source: Input) -> str | None:
     if odd:
         texts = [file for file in source.files if file.name.endswith(TEXT_ENDINGS)]
         beside = "Parquet" if files else "CSV"
-        return f"holds {odd[0]} beside {beside} files" if files or texts else "holds no table"
+        return f"has {odd[0]} next to {beside} files" if files or texts else "has no table"
     if not files:
-        return "holds no files"
+        return "has no files"
     if not source.is_folder and not source.is_parquet:
         return "is no Parquet file"
     wrong = [file.name for file in files if source.is_folder and not is_parquet(file)]
     if wrong:
-        return f"holds {wrong[0]}, which is no Parquet file"
+        return f"has {wrong[0]}, which is not a Parquet file"
     is_released = has_released_columns(list(_read_first_columns(source)))
     return "holds released traces" if is_released else None
 

@@ -103,7 +103,7 @@ class _TextRewriter:
     bytes_before: int = 0
 
     def rewrite(self, text: TextSource, lost: Report, manner: TextReadMode) -> list[TextPart]:
-        """Write what is read of a file; rows of another length are told to `lost`."""
+        """Write what is read of a file; rows of another length are reported to `lost`."""
         own: list[TextPart] = []
         doubts, times = CoordinateDoubts(), ""
         total, progress = sum(estimate_bytes(one.path) for one in self.texts), current_progress()

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracearena.checks import accepts
 from tracearena.engine import block_ranges, current_chunk_rows, run_blocks, use
 from tracearena.io.discretisation import TraceBuilder, check_no_place_choices, require_coordinates
 from tracearena.io.fields.columns import EVENTS, POINTS
@@ -40,13 +41,12 @@ from tracearena.io.large.table_files import (
     write_scratch_rows,
 )
 from tracearena.io.large.text import TextTableFiles, rewrite_text
-from tracearena.io.options import AS_NAMED, Choices, Layout
+from tracearena.io.options import NO_CHOICES, Choices
 from tracearena.io.points import POINT_ORDER, assemble_points
 from tracearena.io.report import Report
 from tracearena.io.rows import sort_rows
-from tracearena.traces import Box, GpsTraces, Grid, Places, Traces
+from tracearena.traces import GpsTraces, Grid, Places, Traces
 from tracearena.traces.row_table import RowTable
-from tracearena.traces.time import require_zone
 
 ROWS_PER_USER_CHUNK = 1 << 20
 T = TypeVar("T", bound=RowTable, covariant=True)
@@ -165,16 +165,34 @@ class UserChunkTable(Generic[T]):
         return frame.cast(odd) if odd else frame
 
 
+class ChunkOptions(TypedDict, total=False):
+    """How a table is cut into portions of users; all may be omitted.
+
+    Attributes
+    ----------
+    sort
+        Sort a table that is not sorted; False where the users get another order anyway (`shuffle_users`).
+    chunk
+        Rows that are read at a time; nothing but memory depends on it.
+    is_shared
+        Whether the workers of a cluster reach the scratch folder; if not, rows are sorted here.
+    users
+        Every portion but the last has a multiple of this many users.
+    """
+
+    sort: bool
+    chunk: int | None
+    is_shared: bool
+    users: int
+
+
+@accepts(ChunkOptions)
 def open_point_chunks(
     path: str | PathLike[str],
     scratch: Path,
     *,
-    layout: Layout = AS_NAMED,
-    timezone: str | None = None,
-    box: Box | None = None,
-    sort: bool = True,
-    chunk: int | None = None,
-    is_shared: bool = True,
+    choices: Choices = NO_CHOICES,
+    **options: Unpack[ChunkOptions],
 ) -> tuple[UserChunkTable[GpsTraces], FirstPass]:
     """Look at all rows of a table of points once, and sort them where they are not sorted.
 
@@ -182,34 +200,23 @@ def open_point_chunks(
     ----------
     scratch
         Folder for the points of a table that is text, about 60 bytes each, or is not sorted, about 40.
-    sort
-        Leave it out where the users get another order anyway (`shuffle_users`).
-    is_shared
-        Whether the workers of a cluster reach the scratch folder; if not, points are sorted here.
-    chunk
-        Rows that are read at a time; nothing but memory depends on it.
+    choices
+        The bounds outside of which points are left out, and the zone of times that name none.
+    **options
+        Keywords of `ChunkOptions`: ``sort``, ``chunk``, ``is_shared``, ``users``.
     """
-    report = Report(str(path), "points", timezone=timezone)
-    if timezone is not None:
-        require_zone(timezone)
-    with _open_rows(path, report, POINTS, layout, scratch, chunk, is_shared) as table:
-        files, chunks = PointFiles(table, timezone, box), table.chunks(chunk)
+    chunk, is_shared = options.get("chunk"), options.get("is_shared", True)
+    report = Report(str(path), "points", timezone=choices.timezone)
+    with _open_rows(path, report, POINTS, scratch, chunk, is_shared) as table:
+        files, chunks = PointFiles(table, choices.timezone, choices.bounds), table.chunks(chunk)
         found = scan_point_table(files, report, chunks)
     kinds = {"user": found.users.dtype}
     if found.other_ids is not None:
         kinds["trajectory"] = found.other_ids
-    opened: UserChunkTable[GpsTraces] = UserChunkTable.of(
-        files,
-        chunks,
-        found,
-        cut_user_chunks(found.counts),
-        kinds=kinds,
-        made=partial(_assemble_points, outside=found.outside),
-        order=POINT_ORDER,
-        is_text=isinstance(table, TextTableFiles),
+    made = partial(_assemble_points, outside=found.outside)
+    opened: UserChunkTable[GpsTraces] = _cut_table(
+        files, chunks, found, scratch, options, kinds=kinds, made=made, order=POINT_ORDER
     )
-    if sort and not found.is_sorted:
-        opened = sort_externally(opened, scratch, is_shared=is_shared)
     return opened, found
 
 
@@ -218,13 +225,13 @@ def _open_rows(
     path: str | PathLike[str],
     report: Report,
     wanted: tuple[str, ...],
-    layout: Layout,
     scratch: Path,
     chunk: int | None,
     is_shared: bool,
 ) -> Iterator[TableFiles]:
     """Open a table, text after it was rewritten; rows that were are looked at where they are."""
-    source = path if isinstance(path, Input) else Input(path, layout)
+    source = path if isinstance(path, Input) else Input(path)
+    layout = source.layout
     if not source.is_text:
         yield open_table(path, report, wanted, layout)
         return
@@ -232,6 +239,23 @@ def _open_rows(
     table = rewrite_text(texts, create_folder_in(scratch), report, wanted, layout, chunk or ROWS_PER_CHUNK)
     with nullcontext() if is_shared else use(cluster=None):
         yield table
+
+
+def _cut_table(
+    files: PointFiles | EventFiles,
+    chunks: Sequence[RowChunk],
+    found: FirstPass,
+    scratch: Path,
+    options: ChunkOptions,
+    **how: Any,
+) -> UserChunkTable[Any]:
+    """Return a table of which all rows have been looked at, and sort it where it is not and has to be."""
+    portions = cut_user_chunks(found.counts, users=options.get("users", 1))
+    is_text = isinstance(files.table, TextTableFiles)
+    opened: UserChunkTable[Any] = UserChunkTable.of(files, chunks, found, portions, is_text=is_text, **how)
+    if options.get("sort", True) and not found.is_sorted:
+        opened = sort_externally(opened, scratch, is_shared=options.get("is_shared", True))
+    return opened
 
 
 def cut_user_chunks(counts: NDArray[np.int64], *, users: int = 1) -> tuple[UserChunk, ...]:
@@ -355,17 +379,14 @@ class ExternalSort:
 # Tables of events: portions of users as traces that share places and a clock.
 
 
+@accepts(ChunkOptions)
 def open_event_chunks(
     path: str | PathLike[str],
     scratch: Path,
     *,
-    layout: Layout = AS_NAMED,
-    choices: Choices | None = None,
+    choices: Choices = NO_CHOICES,
     places: Places | None = None,
-    sort: bool = True,
-    chunk: int | None = None,
-    is_shared: bool = True,
-    users: int = 1,
+    **options: Unpack[ChunkOptions],
 ) -> tuple[UserChunkTable[Traces], EventFirstPass]:
     """Look at all rows of a table of events once, and sort them where they are not sorted.
 
@@ -378,41 +399,26 @@ def open_event_chunks(
         Where events can be, if that is given; otherwise the places that the table names.
     scratch
         Folder for the rows of text, about 90 bytes each, and for events that are not sorted.
-    users
-        Every portion but the last has a multiple of this many users.
-
-    See Also
-    --------
-    open_point_chunks : the same for GPS points, with the other parameters.
+    **options
+        Keywords of `ChunkOptions`: ``sort``, ``chunk``, ``is_shared``, ``users``.
     """
-    chosen = choices or Choices()
-    if chosen.timezone is not None:
-        require_zone(chosen.timezone)
+    chunk, is_shared = options.get("chunk"), options.get("is_shared", True)
     report = Report(str(path), "partitions" if Path(path).is_dir() else FORMAT)
-    with _open_rows(path, report, EVENTS, layout, scratch, chunk, is_shared) as table:
+    with _open_rows(path, report, EVENTS, scratch, chunk, is_shared) as table:
         known = places
         if places is not None:
-            check_no_place_choices(chosen)
-        elif chosen.grid is not None and chosen.bounds is not None:
-            known = Places.of_grid(Grid.over(chosen.bounds, *chosen.grid))
+            check_no_place_choices(choices)
+        elif choices.grid is not None and choices.bounds is not None:
+            known = Places.of_grid(Grid.over(choices.bounds, *choices.grid))
         if known is None:
             require_coordinates(list(table.roles), str(path))
         chunks = table.chunks(chunk)
-        files = EventFiles(table, find_time_conversion(table, chosen, places, chunks), chosen, known)
+        files = EventFiles(table, find_time_conversion(table, choices, places, chunks), choices, known)
         found = scan_event_table(files, report, chunks)
     kinds = {"user": found.users.dtype} | ({} if known is not None else {"venue": found.other_ids})
     names = pl.Series(found.places.ids.tolist(), dtype=found.other_ids) if known is None else None
     made = TraceBuilder(found.places, found.clock, found.extent, found.is_stamped, names)
-    opened: UserChunkTable[Traces] = UserChunkTable.of(
-        files,
-        chunks,
-        found,
-        cut_user_chunks(found.counts, users=users),
-        kinds=kinds,
-        made=made,
-        order=made.order,
-        is_text=isinstance(table, TextTableFiles),
+    opened: UserChunkTable[Traces] = _cut_table(
+        files, chunks, found, scratch, options, kinds=kinds, made=made, order=made.order
     )
-    if sort and not found.is_sorted:
-        opened = sort_externally(opened, scratch, is_shared=is_shared)
     return opened, found

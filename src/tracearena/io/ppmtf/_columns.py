@@ -171,7 +171,9 @@ def write_table(
     for name, values in arrays.items():
         for text in np.unique(values).tolist() if values.dtype.kind == "U" else ():
             if "," in text or "\n" in text or "\r" in text:
-                raise DataError(f"{name} {text!r} holds a comma or a line break, which this format cannot")
+                raise DataError(
+                    f"{name} {text!r} has a comma or a line break, which this format does not allow"
+                )
     frame = pl.DataFrame(arrays)
     with replacing(path) as file:
         frame.write_csv(file, include_header=header, float_precision=decimals, quote_style="never")

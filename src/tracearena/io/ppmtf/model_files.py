@@ -34,7 +34,7 @@ class Parameters:
         Users, places left from (and visited), places gone to, and slots, each × z.
     mu, Lambda
         For each of the four letters the mean (z) and precision (z × z) of its rows' prior; empty
-        where they are not known.
+        if they are not known.
     """
 
     A: NDArray[np.float64]
@@ -77,7 +77,7 @@ def read_parameters(folder: str | PathLike[str], iteration: int = 100) -> Parame
         others = [re.fullmatch(r"modelparameter_Itr(\d+)_A\.csv", one.name) for one in Path(folder).iterdir()]
         there = sorted(int(found[1]) for found in others if found)
         said = f"; there are those of iteration {', '.join(map(str, there))}" if there else ""
-        raise FileError.whole(f"{stem}_A.csv", f"there is no such file{said}", "missing")
+        raise FileError.whole(f"{stem}_A.csv", f"this file does not exist{said}", "missing")
     matrices = {name: read_matrix(f"{stem}_{name}.csv") for name in FACTORS}
     mu: dict[str, Any] = {}
     precision: dict[str, Any] = {}
@@ -91,7 +91,7 @@ def read_parameters(folder: str | PathLike[str], iteration: int = 100) -> Parame
 
 
 def write_parameters(parameters: Parameters, folder: str | PathLike[str], iteration: int = 100) -> None:
-    """Write ``modelparameter_Itr<t>_*.csv`` with 6 decimals, making the folder if need be."""
+    """Write ``modelparameter_Itr<t>_*.csv`` with 6 decimals, making the folder if necessary."""
     stem = Path(folder) / f"modelparameter_Itr{iteration}"
     with replacing_all():
         make_folder(folder)
@@ -227,7 +227,7 @@ def read_deniability(path: str | PathLike[str]) -> DeniabilityResults:
 
 
 def write_deniability(results: DeniabilityResults, path: str | PathLike[str]) -> None:
-    """Write ``pdtest_res_Itr<t>.csv``, one line a trace and the summary."""
+    """Write ``pdtest_res_Itr<t>.csv``, one line per trace and the summary."""
     rows = zip(results.counts.tolist(), results.passed.astype(int).tolist(), strict=True)
     totals = ("-", "-", int(results.passed.sum()), len(results.passed), results.rate)
     write_csv(path, None, [*rows, totals])
@@ -324,7 +324,7 @@ def locations_km(places: Places) -> NDArray[np.float64]:
 
 
 def write_sglt_locations(places: Places, path: str | PathLike[str]) -> None:
-    """Write ``locations``: x and y in km, one line a place."""
+    """Write ``locations``: x and y in km, one line per place."""
     lines = "".join(f"{x!r}, {y!r}\n" for x, y in locations_km(places).tolist())
     with replacing(path) as file:
         file.write(lines.encode())

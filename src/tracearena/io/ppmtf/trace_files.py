@@ -123,9 +123,7 @@ def check_span(path: str | PathLike[str], days: NDArray[np.int64], clock: Clock)
     """Refuse events too many days apart for instants to number them."""
     last = int(days.max(initial=0))
     if (last + 1) * clock.instants_per_day >= 2**31:
-        raise FileError.whole(
-            path, f"spreads its events over {last + 1:,} days, which is too many", "too-long"
-        )
+        raise FileError.whole(path, f"has events on {last + 1:,} days, which is too many", "too-long")
 
 
 def _convert_midnights(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -209,7 +207,7 @@ class SyntheticTraces:
     def trace_loglikelihood(self) -> NDArray[np.float64]:
         """Return the log-likelihood of each whole trace, users × days; NaN where there is no event."""
         if self.loglikelihood is None:
-            raise DataError("these synthetic traces carry no log-likelihoods")
+            raise DataError("these synthetic traces have no log-likelihoods")
         traces = self.traces
         days = -(-traces.span[1] // traces.clock.instants_per_day)
         whole = np.full((traces.n_users, days), np.nan)
@@ -242,7 +240,7 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
         per_slot = int(within.max(initial=0)) + 1
         per_day = (int(slots.max(initial=0)) + 1) * per_slot
         if per_day > DAY_S:
-            raise FileError.whole(path, f"has {per_day:,} instants a day, more than seconds", "bad-instant")
+            raise FileError.whole(path, f"has {per_day:,} instants per day, more than seconds", "bad-instant")
         interval = 3600 if per_day <= 24 else DAY_S // per_day
         clock = Clock(instants_per_day=per_day, interval_s=interval, instants_per_slot=per_slot)
     times = _compute_instants(days, slots, within, clock)
@@ -282,7 +280,7 @@ def _compute_instants(
 def write_synthetic(
     synthetic: SyntheticTraces | Traces, path: str | PathLike[str], *, slot_name: str = "time_slot"
 ) -> None:
-    """Write synthetic traces, with log-likelihoods (6 decimals) where there are any.
+    """Write synthetic traces, with log-likelihoods (6 decimals) if there are any.
 
     Parameters
     ----------
@@ -293,7 +291,7 @@ def write_synthetic(
         synthetic = SyntheticTraces(synthetic)
     traces, clock = synthetic.traces, synthetic.traces.clock
     if traces.user_ids.dtype.kind != "i":
-        raise DataError("synthetic users are numbers, those of their training users")
+        raise DataError("synthetic users must be numbers: those of their training users")
     columns: dict[str, Any] = {
         "user": traces.user_ids[traces.user_index],
         "trace_no": clock.day_of(traces.instants),
@@ -324,7 +322,7 @@ def read_places(path: str | PathLike[str], index: str | PathLike[str] | None = N
     Parameters
     ----------
     index
-        The index file; by default the one beside `path`, if there is one. Without it the places
+        The index file; by default the one next to `path`, if there is one. Without it the places
         of the file are returned as they stand.
     """
     table = read_table(path, _REGIONS, _POIS)

@@ -84,11 +84,6 @@ class FileSchema:
         """The first line."""
         return ",".join(column.name for column in self.columns)
 
-    @property
-    def longest_line(self) -> int:
-        """Characters beyond which a bad line is not looked at more closely."""
-        return max(sum(column.longest + 1 for column in self.columns), _ALWAYS_JUDGED_CHARACTERS)
-
     def with_last(self, column: SchemaColumn) -> FileSchema:
         """Return the layout with another last column."""
         return replace(self, columns=(*self.columns[:-1], column))
@@ -170,7 +165,7 @@ VERDICTS = {
     "missing-header": "the first line is data",
     "other-file": "the header is that of another file of the contest",
     "wrong-header": "the first line is not the header",
-    "no-rows": "nothing stands below the header",
+    "no-rows": "there are no rows below the header",
     "row-count": "there are too many rows or too few; the row is the first one too many or missing",
     "too-many-ids": "the file lists more ids than the limit",
     "second-header": "the header stands among the rows",
@@ -183,7 +178,7 @@ VERDICTS = {
     "not-utf8": "bytes that are not UTF-8",
     "not-ascii": "a character that is not ASCII, such as a full-width digit",
     "quotes": "a quotation mark",
-    "mixed-star": "a * beside something else",
+    "mixed-star": "a * next to something else",
     "star-not-allowed": "a * where exactly one id must stand",
     "stray-blank": "a tab, a space at the start or end, or two spaces in a row",
     "list-not-allowed": "several ids where exactly one must stand",
@@ -218,9 +213,9 @@ def diagnose_line(
 ) -> Fault | None:
     """Return the first fault of a line from the left, None if there is none."""
     if not line:
-        return Fault(row, None, None, "the line is blank; every row must have its cells", "blank-line")
+        return Fault(row, None, None, "the line is blank; every row must have all its cells", "blank-line")
     if line == layout.header.encode():
-        return Fault(row, None, decode_for_display(line), "the header must stand only once", "second-header")
+        return Fault(row, None, decode_for_display(line), "the header must occur only once", "second-header")
     cells = line.split(b",", len(layout.columns))
     wanted = len(layout.columns)
     if len(cells) != wanted:
@@ -237,9 +232,10 @@ def diagnose_line(
 
 def find_long_line_fault(length: int, row: int, layout: FileSchema) -> Fault | None:
     """Judge a bad line by its length alone: a hostile line may be the whole file."""
-    if length <= layout.longest_line:
+    longest = max(sum(column.longest + 1 for column in layout.columns), _ALWAYS_JUDGED_CHARACTERS)
+    if length <= longest:
         return None
-    problem = f"the line has {length:,} bytes; no good line has more than {layout.longest_line:,}"
+    problem = f"the line has {length:,} bytes; no good line has more than {longest:,}"
     return Fault(row, None, None, problem, "line-too-long")
 
 
@@ -386,7 +382,7 @@ def open_sheet(
     for layout in layouts:
         if header == layout.header.encode():
             if stop + 1 >= len(data):
-                raise FileError.whole(path, "nothing stands below the header", "no-rows")
+                raise FileError.whole(path, "there are no rows below the header", "no-rows")
             return Sheet(path, layout, data, stop + 1, header_lines=1 if are_lines else None)
     raise FileError(path, [_explain_header(header[:_HEADER_CHARACTERS], layouts)])
 
@@ -543,7 +539,7 @@ def scan_sheet(
     members = np.empty(min(2 * spaces, max_listed_ids) + 2, np.int32)
     table = np.full(1 << (2 * len(set_offsets)).bit_length(), -1, np.int32)
     records = np.zeros((SHOWN_FAULTS, 4), np.int64)
-    # The index of each id, -1 where there is none; id 0 never is.
+    # The index of each id, -1 if there is none; id 0 never is.
     lookup = np.zeros(0, np.int32)
     if places is not None:
         known = convert_region_ids(places)

@@ -58,7 +58,7 @@ def read_traces(
     places
         The regions.
     clock
-        What the time ids mean; by default what ``info_time.csv`` beside the file says, and without
+        What the time ids mean; by default what ``info_time.csv`` next to the file says, and without
         one the contest's clock, which must fit.
     """
     sheet = open_sheet(path, TRACES.with_last(build_place_column(places, "id")))
@@ -70,7 +70,7 @@ def read_traces(
 def write_traces(traces: Traces, path: str | PathLike[str], *, with_times: bool = True) -> Path | None:
     """Write reference or original traces.
 
-    With times, ``info_time.csv`` is written beside them where the contest's clock would not do;
+    With times, ``info_time.csv`` is written next to them where the contest's clock would not do;
     where it went is returned.
     """
     keys = _build_key_columns(traces)
@@ -211,9 +211,9 @@ def _build_key_columns(table: EventTable) -> list[NDArray[np.int32]]:
     if not (ids[:-1] < ids[1:]).all():
         raise DataError("users must be in ascending order of their ids: use take_users(np.argsort(ids))")
     if not table.is_regular:
-        raise DataError("some users have several events at one instant; PWS Cup files hold one")
+        raise DataError("some users have several events at one instant; PWS Cup files allow one")
     if len(table) and int(table.instants.max()) >= MAX_TIME_ID:
-        raise DataError(f"PWS Cup files hold times up to {MAX_TIME_ID}")
+        raise DataError(f"PWS Cup files allow times up to {MAX_TIME_ID}")
     return [ids[table.user_index], table.instants + np.int32(1)]
 
 
@@ -279,7 +279,7 @@ def _check_region_grid(
             east=round(float(longitude[-1] + width / 2), _BOUND_DECIMALS),
         )
     except ParameterError as error:
-        sheet.add(Fault(None, None, None, f"the centres span no box: {error}", "not-a-grid"))
+        sheet.add(Fault(None, None, None, f"the centres do not span a box: {error}", "not-a-grid"))
         sheet.refuse_faulty()
         raise
     expected = grid.centres()
@@ -295,9 +295,9 @@ def write_places(places: Places, path: str | PathLike[str]) -> None:
     """Write the regions of a grid of at least 2 × 2 cells with ids 1, 2, …"""
     grid = places.grid
     if grid is None or min(grid.rows, grid.columns) < 2:
-        raise DataError("info_region.csv holds the cells of a grid of at least 2 × 2")
+        raise DataError("info_region.csv needs the cells of a grid of at least 2 × 2")
     if not np.array_equal(convert_region_ids(places), np.arange(1, len(places) + 1)):
-        raise DataError("info_region.csv numbers the regions 1, 2, … in the order of the grid")
+        raise DataError("info_region.csv must number the regions 1, 2, … in the order of the grid")
     lines = []
     for index, (y, x, hospital) in enumerate(
         zip(places.latitude, places.longitude, places.sensitive, strict=True)
@@ -393,9 +393,8 @@ def _note_users(
 KINDS = ("reftraces", "orgtraces", "anotraces", "pubtraces", "ptable", "etable", "etraces")
 _ATTACKS = ("etable", "etraces")
 _DATA = {"IDP": "01", "TRP": "02"}
-_NAME = re.compile(
-    rf"({'|'.join(KINDS)})_team(?:([0-9]{{3}})-)?([0-9]{{3}})_data([0-9]{{2}})_(IDP|TRP)\.csv(?:\.gz)?"
-)
+_BEGINNING = re.compile(rf"({'|'.join(KINDS)})_team(?:([0-9]{{3}})-)?([0-9]{{3}})_data([0-9]{{2}})_(IDP|TRP)")
+_NAME = re.compile(rf"{_BEGINNING.pattern}\.csv(?:\.gz)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -431,7 +430,7 @@ class PwsName:
         require_choice("kind", self.kind, KINDS)
         require_choice("purpose", self.purpose, _DATA)
         if (self.attacker is not None) != (self.kind in _ATTACKS):
-            raise ParameterError("etable and etraces name an attacking team, the other files none")
+            raise ParameterError("etable and etraces name an attacking team; the other files do not")
         for name in ("team", "attacker"):
             value = getattr(self, name)
             if value is not None:
@@ -447,6 +446,16 @@ class PwsName:
             raise ParameterError.of("file name", name, allowed)
         attacker = None if match[2] is None else int(match[2])
         return cls(kind=match[1], team=int(match[3]), purpose=match[5], attacker=attacker)
+
+    @classmethod
+    def recognise(cls, path: str | PathLike[str]) -> PwsName | None:
+        """Take a name apart that begins as an official one, whatever follows; None for any other name.
+
+        >>> PwsName.recognise("ptable_team001_data01_IDP (1).parquet").kind, PwsName.recognise("mine.csv")
+        ('ptable', None)
+        """
+        match = _BEGINNING.match(PurePath(path).name)
+        return None if match is None else cls.parse(f"{match[0]}.csv")
 
     def __str__(self) -> str:
         teams = f"{self.team:03d}" if self.attacker is None else f"{self.attacker:03d}-{self.team:03d}"

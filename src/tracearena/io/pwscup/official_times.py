@@ -72,7 +72,9 @@ def _guess_times(rows: list[list[str]], sheet: Sheet) -> ContestTimes:
     try:
         clock = Clock(instants_per_day=per_day, start_s=seconds[0], interval_s=interval)
     except ParameterError as error:
-        sheet.add(Fault(1, None, None, f"the times of the first day make no clock: {error}", "not-a-clock"))
+        sheet.add(
+            Fault(1, None, None, f"the times of the first day do not form a clock: {error}", "not-a-clock")
+        )
         sheet.refuse_faulty()
         raise
     reference = sum(cells[0] == "ref" for cells in rows)
@@ -98,7 +100,7 @@ def write_times(times: ContestTimes, path: str | PathLike[str]) -> None:
 
 def _format_times_file(times: ContestTimes) -> bytes:
     if times.clock.start_s % 60 or times.clock.interval_s % 60:
-        raise DataError("info_time.csv holds hours and minutes, and this clock has seconds")
+        raise DataError("info_time.csv has hours and minutes, but this clock has seconds")
     return "\n".join([TIMES.header, *_format_time_rows(times), ""]).encode("ascii")
 
 
@@ -109,7 +111,7 @@ def times_beside(path: str | PathLike[str]) -> ContestTimes | None:
 
 
 def find_times_file(path: str | PathLike[str], places: object = None) -> Path | None:
-    """Return the table of times that belongs to a file: beside it, or beside the file of its places."""
+    """Return the table of times that belongs to a file: next to it, or next to the file of its places."""
     for near in (path, places):
         if isinstance(near, (str, PathLike)) and Path(near).with_name(NAME).is_file():
             return Path(near).with_name(NAME)
@@ -128,7 +130,7 @@ def choose_clock(
 ) -> Clock:
     """Return the clock of a file with events from instant `first` up to `stop`.
 
-    Without a clock or times it is that of the ``info_time.csv`` beside the file, and without one
+    Without a clock or times it is that of the ``info_time.csv`` next to the file, and without one
     the contest's, if the events can have been made by it.
     """
     if isinstance(clock, Clock):
@@ -139,8 +141,8 @@ def choose_clock(
             raise FileError.whole(
                 path,
                 f"times {first + 1} to {stop} are not the contest's (whole days of "
-                f"{PWS_CLOCK.instants_per_day} times, {CONTEST_INSTANTS} in all at most): say what they mean "
-                f"with --times, or put {NAME} beside the file",
+                f"{PWS_CLOCK.instants_per_day} times, at most {CONTEST_INSTANTS} in all): give their "
+                f"table with --times, or put {NAME} next to the file",
                 "no-clock",
             )
         return PWS_CLOCK
@@ -153,9 +155,9 @@ def choose_clock(
 
 @contextmanager
 def write_times_beside(path: str | PathLike[str], traces: EventTable) -> Iterator[Path | None]:
-    """Put ``info_time.csv`` beside a file that cannot be read without, if the block ends well.
+    """Put ``info_time.csv`` next to a file that cannot be read without, if the block ends well.
 
-    One that is there with the same instants a day stays, with more days where they are needed; one
+    One that is there with the same instants per day stays, with more days where they are needed; one
     with others is refused, because other files are read by it.
 
     Yields
@@ -185,8 +187,8 @@ def write_times_beside(path: str | PathLike[str], traces: EventTable) -> Iterato
             if other.name != target.name and other.is_file() and _uses_contest_clock(other):
                 raise FileError.whole(
                     target.with_name(NAME),
-                    f"would give {target.name} {_describe_clock(clock)}, and {other.name} beside it too, "
-                    "which is read by the contest's clock; write to another folder",
+                    f"would give {target.name} {_describe_clock(clock)}, and also {other.name} next "
+                    "to it, which uses the clock of the contest; write to another folder",
                     "other-clock",
                 )
     old = (0, 0) if known is None else (known.reference_days, known.original_days)
@@ -225,4 +227,4 @@ def _has_same_times(one: Clock, other: Clock) -> bool:
 
 
 def _describe_clock(clock: Clock) -> str:
-    return f"{clock.instants_per_day} times a day every {clock.interval_s / 60:g} min from {clock.label(0)}"
+    return f"{clock.instants_per_day} times a day {clock.interval_words} from {clock.label(0)}"

@@ -48,9 +48,9 @@ def read_footer(data: bytes) -> Footer:
     """Return what a whole Parquet file holds; ValueError says what is wrong with one that is not."""
     size = int.from_bytes(data[-8:-4], "little")
     if len(data) < 12 or data[-4:] != _MAGIC or size > len(data) - 12:
-        raise ValueError("it is cut")
+        raise ValueError("it is truncated")
     if size > _LARGEST_FOOTER:
-        raise ValueError(f"its footer has {size:,} bytes; {_LARGEST_FOOTER:,} are the most")
+        raise ValueError(f"its footer has {size:,} bytes; at most {_LARGEST_FOOTER:,} are allowed")
     try:
         footer, _ = _CompactReader(data, len(data) - 8 - size, len(data) - 8).read_structure()
         elements = footer[2][1:]
@@ -71,7 +71,7 @@ def _count_page_bytes(data: bytes, column: Structure, rows: int) -> int:
     at = _check_count(column.get(11) or column[9])
     stop = at + _check_count(column[7])
     if not 4 <= at <= stop <= len(data):
-        raise ValueError("its pages lie outside the file")
+        raise ValueError("its pages are outside the file")
     unpacked = values = 0
     while at < stop:
         page, at = _CompactReader(data, at, stop).read_structure()
@@ -141,7 +141,7 @@ class _CompactReader:
     def _there(self, size: int) -> int:
         """Return a number of things, each of at least one byte, if they can be there."""
         if size > self._stop - self._at:
-            raise ValueError("it is cut")
+            raise ValueError("it is truncated")
         return size
 
     def _read_bytes(self, size: int) -> bytes:
@@ -232,4 +232,4 @@ def _convert_to_text(column: pl.Series, path: str | PathLike[str]) -> pl.Series:
 
 
 def _build_parquet_error(path: str | PathLike[str], why: str) -> FileError:
-    return FileError.whole(path, f"is not a whole Parquet file: {why}", "bad-parquet")
+    return FileError.whole(path, f"is not a complete Parquet file: {why}", "bad-parquet")

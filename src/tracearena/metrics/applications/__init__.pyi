@@ -1,6 +1,6 @@
 from .error import BayesianUpdate, DistanceError, bayesian_update, distance_error
 from .homes import HomesComparison, KeyPlaces, compare_homes, key_places
-from .networks import Gossip, Hotspots, gossip, hotspots
+from .networks import Gossip, HotspotOptions, Hotspots, gossip, hotspots
 from .paired import IdTable, with_true_ids
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "DistanceError",
     "Gossip",
     "HomesComparison",
+    "HotspotOptions",
     "Hotspots",
     "IdTable",
     "KeyPlaces",

@@ -21,7 +21,7 @@ _SHARES = (0.5, 0.9, 0.99)
 
 @dataclass(frozen=True)
 class DistanceError(Result):
-    """Geodesic distance in metres from each original point to what was released of it.
+    """Geodesic distance in metres between original and released points.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class DistanceError(Result):
 def distance_error(
     original: GpsTraces, released: GpsTraces, *, id_table: IdTable | None = None
 ) -> DistanceError:
-    """Compare point by point; a point that was not released with the nearest in time of its user.
+    """Compare point by point; a point that was not released is compared with the nearest in time.
 
     Users are matched by id, or by the `id_table` (pseudonym → user) of a release with other ids.
 

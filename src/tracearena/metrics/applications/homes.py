@@ -35,7 +35,7 @@ _ROUNDS = 20
 
 @dataclass(frozen=True)
 class KeyPlaces:
-    """Where each user lives and works, in degrees; NaN where the points do not tell."""
+    """Home and workplace of each user in degrees; NaN if they cannot be determined."""
 
     home_latitude: NDArray[np.float64]
     home_longitude: NDArray[np.float64]
@@ -60,7 +60,7 @@ class KeyPlaces:
 
 @dataclass(frozen=True)
 class HomesComparison(Result):
-    """What of homes and workplaces is still found in a release.
+    """Homes and workplaces that are still found in a release.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class HomesComparison(Result):
         attacker who knows more may find more.
     home_chance, work_chance
         The same when every user is given the place that the release tells of another user, averaged over
-        all pairs of users: what a guess gives without any idea of who is who. None with fewer than
+        all pairs of users: what guessing achieves without knowing true identities. None with fewer than
         two users.
     users_released
         Users of the original who have released points.
@@ -145,7 +145,7 @@ def compare_homes(
     within_m: float = 200.0,
     id_table: IdTable | None = None,
 ) -> HomesComparison:
-    """Find homes and workplaces in both and compare them, user by user.
+    """Find homes and workplaces in both traces, and compare them for each user.
 
     Parameters
     ----------

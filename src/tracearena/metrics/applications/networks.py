@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_number
+from tracearena.checks import accepts, require_number
 from tracearena.dataframes import Result
 from tracearena.errors import DataError
 from tracearena.metrics.applications.error import bayesian_update, mean_error_m
@@ -73,25 +73,10 @@ class Hotspots(Result):
     margin_km: float = 0.0
 
 
-def hotspots(
-    original: GpsTraces,
-    released: GpsTraces,
-    *,
-    area: Box | None = None,
-    expected_noise_m: float | None = None,
-    rounds: int = 50,
-    threshold: float = 1e-8,
-    range_m: float = RANGE_M,
-    margin_km: float = 0.0,
-    id_table: IdTable | None = None,
-) -> Hotspots:
-    """Choose as many cells as the original fills by the released points, and count who is served.
+class HotspotOptions(TypedDict, total=False):
+    """How hotspots are chosen; all may be omitted.
 
-    Cells are squares with the area of a circle of `range_m`. Original points outside the area do
-    not count, nor do their released counterparts; released points that left it (and its margin) count
-    for the cell at the border.
-
-    Parameters
+    Attributes
     ----------
     area
         The box to serve; by default see `find_default_area`.
@@ -99,12 +84,43 @@ def hotspots(
         Noise of the release, known to everybody ([geo-ind] assumes so); by default the mean
         distance between released and original points.
     rounds, threshold
-        Of the Bayesian update.
+        Of the Bayesian update: at most 50, and until a round changes less than 1e-8.
+    range_m
+        How far a hotspot reaches.
     margin_km
-        Count and update this far around the area too, at most 100. Without a margin what noise carries
-        out is heaped up on the border, which the update takes for people.
+        Count and update this far around the area too, at most 100; 0 if omitted. Without a margin what noise
+        carries out is heaped up on the border, which the update takes for people.
+    """
+
+    area: Box | None
+    expected_noise_m: float | None
+    rounds: int
+    threshold: float
+    range_m: float
+    margin_km: float
+
+
+@accepts(HotspotOptions)
+def hotspots(
+    original: GpsTraces,
+    released: GpsTraces,
+    *,
+    id_table: IdTable | None = None,
+    **options: Unpack[HotspotOptions],
+) -> Hotspots:
+    """Choose cells by the released points, as many as the original fills, and count the users served.
+
+    Cells are squares with the area of a circle of `range_m`. Original points outside the area do
+    not count, nor do their released counterparts; released points that left it (and its margin) count
+    for the cell at the border.
+
+    Parameters
+    ----------
     id_table
         Pseudonym → user, where the release has other ids than the original and its noise is to be measured.
+    **options
+        Keywords of `HotspotOptions`: ``area``, ``expected_noise_m``, ``rounds``, ``threshold``, ``range_m``,
+        ``margin_km``.
 
     Notes
     -----
@@ -116,17 +132,9 @@ def hotspots(
     ----------
     [geo-ind] section 5.1.
     """
-    if id_table is not None or expected_noise_m is None:
+    if id_table is not None or options.get("expected_noise_m") is None:
         released = with_true_ids(original, released, id_table)
-    return measure_hotspots_in_chunks(
-        WholeComparison(original, released),
-        area=area,
-        expected_noise_m=expected_noise_m,
-        rounds=rounds,
-        threshold=threshold,
-        range_m=range_m,
-        margin_km=margin_km,
-    )
+    return measure_hotspots_in_chunks(WholeComparison(original, released), **options)
 
 
 def measure_hotspots_in_chunks(
@@ -153,7 +161,7 @@ def measure_hotspots_in_chunks(
 
     true_counts = walk.fold(count_original_points)
     if not true_counts.any():
-        raise DataError(f"no original point lies in the area {area}")
+        raise DataError(f"no original point is inside the area {area}")
     margin = math.ceil(margin_km * 1000 / side_m)
     north_south, east_west = margin * grid.cell_height, margin * grid.cell_width
     wide = Grid(

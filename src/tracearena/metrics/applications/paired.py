@@ -1,4 +1,4 @@
-"""An original and a release of it, compared: who is who, and which point stands for which.
+"""An original and a release of it, with the matching of their users and points.
 
 The data may come whole or in chunks of users (`ComparisonChunks`).
 """
@@ -74,16 +74,19 @@ def true_ids(ours: NDArray[Any], theirs: NDArray[Any], id_table: IdTable | None)
         named = table.get(pseudonym)
         if named is None:
             word = shorten(str(pseudonym))
-            raise DataError(f"the id table has no line for the released user {word}; it must name them all")
+            raise DataError(
+                f"the id table has no row for the released user {word}; it must name all released users"
+            )
         user = users.get(named)
         names.append(named if user is None else user)
     if not any(users.get(name) is not None for name in names):
         named, known = shorten(str(names[0])), shorten(str(ours[0] if len(ours) else ""))
         raise DataError(
-            f"the id table names no user of the original (such as {named}; the original has {known})"
+            "the id table has no user of the original (it has users such as "
+            f"{named}, the original such as {known})"
         )
     if len({str(name) for name in names}) < len(names):
-        raise DataError("the id table gives two released users the same id; it must be one to one")
+        raise DataError("the id table gives two released users the same id; every id must be unique")
     if len({type(name) for name in names}) > 1:
         # ids are all numbers or all words; somebody whom the original lacks has the table's word
         names = [_parse_number(name) for name in names]
@@ -94,9 +97,9 @@ def require_known(ours: NDArray[Any], ids: NDArray[Any]) -> None:
     """Refuse a release of which nobody, by true ids, is in the original."""
     if len(ids) and find_positions(ids, ours).max() < 0:
         raise DataError(
-            f"none of the {len(ids):,} released users (such as {shorten(str(ids[0]))}) "
-            f"has an id of the original (such as {shorten(str(ours[0] if len(ours) else ''))}): if they are "
-            "pseudonyms, name the table of who is who with --id-table (in Python id_table=)"
+            f"none of the {len(ids):,} released users (such as {shorten(str(ids[0]))}) has an id of "
+            f"the original (such as {shorten(str(ours[0] if len(ours) else ''))}): if they are "
+            "pseudonyms, give the table of true identities with --id-table (in Python: id_table=)"
         )
 
 
@@ -110,7 +113,9 @@ def _parse_number(name: Any) -> int:
     try:
         return int(name)
     except ValueError:
-        raise DataError(f"the id table names {shorten(str(name))}, where the original has numbers") from None
+        raise DataError(
+            f"the id table has the id {shorten(str(name))}, but the ids of the original are numbers"
+        ) from None
 
 
 class _IdLookup:
@@ -325,14 +330,12 @@ def check_swapped_ids(walk: ComparisonChunks, *, has_table: bool) -> None:
     elsewhere = others[others >= 0]
     if 2 * len(elsewhere) <= len(others) or len(np.unique(elsewhere)) < 0.9 * len(elsewhere):
         return
-    problem = (
-        f"{len(elsewhere):,} of {len(others):,} users have their times of recording under another user's id"
-    )
+    problem = f"{len(elsewhere):,} of {len(others):,} users have the recording times of another user"
     if has_table:
         raise DataError(f"{problem}: the id table does not belong to this release")
     raise DataError(
-        f"{problem}: if the ids are pseudonyms, name the table of who is who with --id-table "
-        "(in Python id_table=)"
+        f"{problem}: if the ids are pseudonyms, give the table of true identities with "
+        "--id-table (in Python: id_table=)"
     )
 
 
