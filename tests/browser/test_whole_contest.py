@@ -36,7 +36,7 @@ def _join(page: Any, link: str, name: str) -> None:
 def _make_team(boss: Any, name: str) -> str:
     """Let the organiser make a team, and read its link off the page."""
     boss.get_by_role("link", name="Teams").click()
-    boss.get_by_label("Name").fill(name)
+    boss.get_by_label("Name", exact=True).fill(name)
     boss.get_by_role("button", name="Make the team").click()
     link: str = boss.locator(".note code").inner_text()
     return link

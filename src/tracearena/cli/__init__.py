@@ -126,11 +126,21 @@ def main(*, grace_s: float = 5.0) -> None:
     with SignalHandler(grace_s) as stopping, hide_foreign_warnings(), listen(TerminalListener()):
         try:
             _run()
-        except (KeyboardInterrupt, SystemExit):
-            # Typer turns Ctrl-C into an exit, whose status differs between its versions.
-            if stopping.received is None:
+        except BaseException as error:
+            if stopping.received is None or not _is_interrupt(error):
                 raise
             _fail(stopping.message(stopping.received), 128 + stopping.received)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Return whether a signal caused an exception, directly or not."""
+    # Typer turns Ctrl-C into an exit, whose status differs between its versions. Python 3.11 raises
+    # RuntimeError from a KeyboardInterrupt that arrives while a class names its fields.
+    while error is not None:
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _run() -> None:

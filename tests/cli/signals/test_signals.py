@@ -98,6 +98,8 @@ IN_THREADS = (
     "run_blocks(lambda *_: time.sleep(600), [(0, 1), (1, 2), (2, 3)])"
 )
 UNKNOWN_THREAD = "threading.Thread(target=time.sleep, args=(600,)).start(); time.sleep(600)"
+CLASS_BODY = "type('C', (), {'field': type('Field', (), {'__set_name__': lambda *_: time.sleep(600)})()})"
+"""Python 3.11 makes a RuntimeError of whatever a class meets while it names its fields."""
 COMPILED = "import numba; numba.njit(nogil=True)(FOREVER)(1)"
 FOREVER = """
 def FOREVER(n):
@@ -117,6 +119,7 @@ def FOREVER(n):
         pytest.param(IN_THREADS, signal.SIGTERM, id="threads-15", marks=pytest.mark.long),
         pytest.param(UNKNOWN_THREAD, signal.SIGINT, id="unknown thread-2", marks=pytest.mark.long),
         pytest.param(UNKNOWN_THREAD, signal.SIGTERM, id="unknown thread-15"),
+        pytest.param(CLASS_BODY, signal.SIGINT, id="class body-2"),
         pytest.param(COMPILED, signal.SIGINT, id="compiled-2", marks=pytest.mark.long),
         pytest.param(COMPILED, signal.SIGTERM, id="compiled-15"),
     ],
