@@ -33,10 +33,11 @@ def _join(page: Any, link: str, name: str) -> None:
     page.get_by_role("button", name="Join").click()
 
 
-def _make_team(boss: Any, name: str) -> str:
-    """Let the organiser make a team, and read its link off the page."""
+def _make_team(boss: Any, number: str, name: str) -> str:
+    """Let the organiser make a team in a place whose first link nobody used, and read its link off the page."""
     boss.get_by_role("link", name="Teams").click()
     boss.get_by_label("Name", exact=True).fill(name)
+    boss.get_by_label("Place").select_option(number)
     boss.get_by_role("button", name="Make the team").click()
     link: str = boss.locator(".note code").inner_text()
     return link
@@ -119,7 +120,7 @@ def test_a_whole_contest_by_clicking(
         boss, visitor = page_of(site.url), page_of(site.url)
         pages = {team: page_of(site.url) for team in TEAMS}
         _join(boss, f"/join#{held.created.organiser}", "Olga")
-        links = {team: _make_team(boss, name) for team, name in TEAMS.items()}
+        links = {team: _make_team(boss, team, name) for team, name in TEAMS.items()}
         hands.judged(held)
         held.at(SCHEDULE.anonymization_begin)
         for team, page in pages.items():
