@@ -38,7 +38,7 @@ from tracearena.engine import Cluster, use
 from tracearena.metrics.similarity import semantic_similarity
 from tracearena.mobility import MobilityProfiles
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf import measure_deniability
+from tracearena.synthesis.ppmtf import DeniabilityTest, measure_deniability
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 TESTED = 8_000
@@ -117,7 +117,9 @@ def tasks(users: int, folder: Path) -> dict[str, Work]:
         return model.synthesize(10, seed=2).place_index.tobytes()
 
     def deniability() -> Any:
-        return measure_deniability(model, some, verifiers=TESTED, early_stop=True, seed=3).k_prime.tobytes()
+        return measure_deniability(
+            model, some, DeniabilityTest(verifiers=TESTED, early_stop=True), seed=3
+        ).k_prime.tobytes()
 
     def matching() -> Any:
         return matcher.match(release).exclusive.tobytes()

@@ -20,7 +20,7 @@ import numpy as np
 from bench_ppmtf import CHECK_INS, timed, walks
 from tracearena.engine import thread_count, use
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf import measure_deniability
+from tracearena.synthesis.ppmtf import DeniabilityTest, measure_deniability
 from tracearena.synthesis.ppmtf.deniability import ExactVerifierCounter, VerifierScan, bucket_of
 from tracearena.traces import Traces
 
@@ -71,7 +71,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {load:.1f}")
     first = PPMTF(iterations=1, zeros="all").fit(walks(300, 50, CHECK_INS), seed=1)
-    measure_deniability(first, first.synthesize(1, seed=1), verifiers=8, seed=1)
+    measure_deniability(first, first.synthesize(1, seed=1), DeniabilityTest(verifiers=8), seed=1)
 
     data = walks(USERS, PLACES, CHECK_INS)
     iterations = 10 if small else 100
@@ -87,7 +87,9 @@ def main() -> None:
 
     synthetic = model.synthesize(1, seed=1)
     verifiers = 100 if small else USERS
-    found, wall, cpu = timed(lambda: measure_deniability(model, synthetic, verifiers=verifiers, seed=1))
+    found, wall, cpu = timed(
+        lambda: measure_deniability(model, synthetic, DeniabilityTest(verifiers=verifiers), seed=1)
+    )
     part = verifiers / USERS
     told(f"test of {USERS:,} traces against {USERS:,} verifiers", wall / part, cpu / part, TEST_S, 80)
     print(f"pass rate at k = 10, η = 1 with {verifiers:,} verifiers: {found.pass_rate:.3f}")

@@ -23,7 +23,7 @@ import numpy as np
 from bench_deniability import before_and_after
 from tracearena.cities import simulate
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf import measure_deniability
+from tracearena.synthesis.ppmtf import DeniabilityTest, measure_deniability
 
 SIZES = (2_000, 4_000, 8_000, 16_000)
 CHECK_INS_PER_USER = 30.0
@@ -56,13 +56,15 @@ def city(users: int) -> None:
     synthetic = model.synthesize(1, seed=2)
     parts["synthesis"] = seconds(start)
     start = now()
-    found = measure_deniability(model, synthetic, k=10, eta=1, verifiers=VERIFIERS, early_stop=True, seed=3)
+    found = measure_deniability(
+        model, synthetic, DeniabilityTest(k=10, eta=1, verifiers=VERIFIERS, early_stop=True), seed=3
+    )
     parts["deniability"] = seconds(start)
     parts["all but the simulation"] = seconds(began)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     start = now()
     some = synthetic.take_users(np.sort(np.random.default_rng(4).permutation(users)[:CURVE_TRACES]))
-    exact = measure_deniability(model, some, eta=1, verifiers=VERIFIERS, seed=3)
+    exact = measure_deniability(model, some, DeniabilityTest(eta=1, verifiers=VERIFIERS), seed=3)
     parts[f"k′ of {len(exact.k_prime):,} traces"] = seconds(start)
     curve = ", ".join(f"{exact.pass_rate_at(k):.3f} at {k}" for k in CURVE_K)
     print(f"{users:,} users: pass rate {found.pass_rate:.3f}, peak memory {peak:.2f} GiB")
@@ -80,7 +82,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {load:.1f}")
     warm = PPMTF(iterations=1, zeros="all").fit(simulate(50, 5, mode="checkins", seed=1), seed=1)
-    measure_deniability(warm, warm.synthesize(1, seed=1), early_stop=True, seed=1)
+    measure_deniability(warm, warm.synthesize(1, seed=1), DeniabilityTest(early_stop=True), seed=1)
     for users in [int(size) for size in sys.argv[1:]] or SIZES:
         city(users)
 

@@ -14,7 +14,7 @@ from tracearena.errors import ParameterError
 from tracearena.io import ppmtf
 from tracearena.metrics import population, tm_tv, tp_tv
 from tracearena.synthesis import PPMTF, SGD
-from tracearena.synthesis.ppmtf import measure_deniability
+from tracearena.synthesis.ppmtf import DeniabilityTest, measure_deniability
 from tracearena.traces import Clock, Places, SlotPlan, Traces
 
 HOURLY = Clock(instants_per_day=24)
@@ -134,7 +134,7 @@ def test_every_day_is_weighed_by_its_own_slots(commuters: Traces) -> None:
     alone = sunday.log_likelihoods(table.reshape(30, 7, 4)[:, 0], users.reshape(30, 7)[:, 0])
     assert np.allclose(whole[:, 0], alone)
     assert not np.allclose(whole[:, 1], sunday.log_likelihoods(table.reshape(30, 7, 4)[:, 1], users[::7]))
-    assert len(measure_deniability(model, made, k=2).k_prime) == 30 * 7
+    assert len(measure_deniability(model, made, DeniabilityTest(k=2)).k_prime) == 30 * 7
 
 
 def test_equal_slots_in_words_change_nothing(make_walks: Callable[..., Traces]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -63,7 +63,7 @@ def deniability(
     from tracearena.files import digest_file, is_stream
     from tracearena.io import read
     from tracearena.synthesis import PPMTF
-    from tracearena.synthesis.ppmtf import measure_deniability
+    from tracearena.synthesis.ppmtf import DeniabilityTest, measure_deniability
 
     kept = None  # file in which the test stores its counts, if any
     if k_prime is not None and not is_stream(k_prime):
@@ -92,14 +92,14 @@ def deniability(
     if begun is not None:
         note(f"seed {begun}, from {kept}")
     used = choose_seed(seed) if begun is None else begun
-    asked: dict[str, Any] = {"k": k, "eta": eta, "verifiers": verifiers, "early_stop": early_stop}
+    test = DeniabilityTest(k=k, eta=eta, verifiers=verifiers, early_stop=early_stop)
     checkpoint = None
     if kept is not None:
-        depends_on = digest([traces], digest_file(model), asked, used)
+        depends_on = digest([traces], digest_file(model), test, used)
         checkpoint = Checkpoint(kept, depends_on, used, refuse_as=kept if resume else None)
     try:
         with show_progress("verifiers", cluster=workers):
-            found = measure_deniability(trained, traces, **asked, seed=used, checkpoint=checkpoint)
+            found = measure_deniability(trained, traces, test, seed=used, checkpoint=checkpoint)
     except BaseException:
         if checkpoint is not None and checkpoint.rows:
             done = sum(row["done"] for row in checkpoint.rows.values())

@@ -268,10 +268,12 @@ def _keep_deniable(
     """Keep the traces that pass, and the users that have some."""
     import numpy as np
 
-    from tracearena.synthesis.ppmtf import measure_deniability
+    from tracearena.synthesis.ppmtf import DeniabilityTest, measure_deniability
 
     with show_progress("testing", cluster=cluster):
-        found = measure_deniability(model, synthetic, k=k, eta=eta, early_stop=True, seed=seed)
+        found = measure_deniability(
+            model, synthetic, DeniabilityTest(k=k, eta=eta, early_stop=True), seed=seed
+        )
     kept = synthetic.keep(np.repeat(found.passed, synthetic.clock.instants_per_day))
     result = found.to_dict()
     chosen = {name: result[name] for name in ("k", "eta", "pass_rate", "passed")}

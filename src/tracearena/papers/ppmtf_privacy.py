@@ -35,7 +35,7 @@ from tracearena.papers.data import (
 )
 from tracearena.papers.style import choose_look
 from tracearena.synthesis import PPMTF, SGD, SGLT
-from tracearena.synthesis.ppmtf import measure_deniability, privacy_budget
+from tracearena.synthesis.ppmtf import DeniabilityTest, measure_deniability, privacy_budget
 from tracearena.synthesis.ppmtf.tensors import Zeros
 from tracearena.traces import Traces
 
@@ -68,7 +68,9 @@ def compute_ppmtf_figure_10(source: FigureSource, *, iterations: int = ITERATION
         made = model.synthesize(1, seed=child_seed(own, 1))
         candidates[name] = made
         if name in TESTED:
-            k_prime = measure_deniability(model, made, k=max(FIGURE_10_KS), seed=child_seed(own, 2)).k_prime
+            k_prime = measure_deniability(
+                model, made, DeniabilityTest(k=max(FIGURE_10_KS)), seed=child_seed(own, 2)
+            ).k_prime
             for k in FIGURE_10_KS:
                 kept = select_days(made, k_prime >= k)
                 some = np.diff(kept.offsets) > 0
@@ -139,7 +141,7 @@ def compute_ppmtf_figure_14(
         part = training.take_users(range(users))
         model = PPMTF(zeros=zeros, iterations=iterations).fit(part, seed=child_seed(root, 0))
         synthetic = model.synthesize(1, seed=child_seed(root, 1))
-        found = measure_deniability(model, synthetic, k=max(ks), seed=child_seed(root, 2))
+        found = measure_deniability(model, synthetic, DeniabilityTest(k=max(ks)), seed=child_seed(root, 2))
         rows += [
             {"zeros": zeros, "users": users, "k": k, "eta": 1, "pass_rate": found.pass_rate_at(k)} for k in ks
         ]

@@ -37,7 +37,7 @@ from tracearena.papers.data import (
 )
 from tracearena.papers.style import choose_look, draw_cells, draw_scale_bar
 from tracearena.synthesis import PPMTF, SGD, SGLT
-from tracearena.synthesis.ppmtf import cluster_features, measure_deniability
+from tracearena.synthesis.ppmtf import DeniabilityTest, cluster_features, measure_deniability
 from tracearena.traces import Clock, Places, Traces
 from tracearena.traces.geodesy import metres_per_degree
 
@@ -364,7 +364,9 @@ def _synthesize_deniable(
     """Return a model of all zeros, its traces, and those of them that pass the test of (k, 1)-deniability."""
     model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
     made = model.synthesize(days, seed=child_seed(root, 1))
-    passed = measure_deniability(model, made, k=k, early_stop=True, seed=child_seed(root, 2)).passed
+    passed = measure_deniability(
+        model, made, DeniabilityTest(k=k, early_stop=True), seed=child_seed(root, 2)
+    ).passed
     return model, made, select_days(made, passed)
 
 

@@ -17,7 +17,7 @@ from tracearena.engine import Cluster, use
 from tracearena.errors import FileError, ParameterError
 from tracearena.io.formats import checkins
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf import PartitionedTraces, measure_deniability
+from tracearena.synthesis.ppmtf import DeniabilityTest, PartitionedTraces, measure_deniability
 from tracearena.traces import Traces
 
 pytestmark = pytest.mark.slow
@@ -130,10 +130,10 @@ def test_synthesis_test_and_judgement_are_the_same(people, cluster):
 
     some = synthetic.take_users(slice(0, 40))
     for early_stop in (False, True):
-        asked = {"k": 3, "verifiers": 90, "early_stop": early_stop, "seed": 10}
-        here = measure_deniability(model, some, **asked)
+        test = DeniabilityTest(k=3, verifiers=90, early_stop=early_stop)
+        here = measure_deniability(model, some, test, seed=10)
         with use(cluster=cluster):
-            there = measure_deniability(model, some, **asked)
+            there = measure_deniability(model, some, test, seed=10)
         assert np.array_equal(here.k_prime, there.k_prime)
 
     training, testing = people.take_users(slice(0, 1_000)), people.take_users(slice(1_000, 2_000))

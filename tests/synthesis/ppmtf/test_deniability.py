@@ -10,7 +10,13 @@ from tests.threads import on_threads
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.deniability import Deniability, bucket_of, distinct_steps, measure_deniability
+from tracearena.synthesis.ppmtf.deniability import (
+    Deniability,
+    DeniabilityTest,
+    bucket_of,
+    distinct_steps,
+    measure_deniability,
+)
 from tracearena.traces import Traces
 
 
@@ -45,7 +51,7 @@ def slow_k_prime(model: PPMTF, synthetic: Traces, eta: float) -> np.ndarray:
 @pytest.mark.parametrize("eta", [1.0, *(pytest.param(eta, marks=pytest.mark.long) for eta in (0.3, 5.0))])
 def test_k_prime_equals_a_count_over_whole_matrices(trained, eta):
     synthetic = trained.synthesize(2, seed=3)
-    found = measure_deniability(trained, synthetic, k=3, eta=eta)
+    found = measure_deniability(trained, synthetic, DeniabilityTest(k=3, eta=eta))
     assert np.array_equal(found.k_prime, slow_k_prime(trained, synthetic, eta))
     assert found.verifiers == trained.trace_model_.users.shape[0]
 
@@ -63,8 +69,8 @@ def test_bucket_borders_belong_to_the_bucket_below():
 
 def test_an_early_stop_cuts_k_prime_at_k(trained):
     synthetic = trained.synthesize(3, seed=4)
-    exact = measure_deniability(trained, synthetic, k=4, eta=1)
-    early = measure_deniability(trained, synthetic, k=4, eta=1, early_stop=True)
+    exact = measure_deniability(trained, synthetic, DeniabilityTest(k=4, eta=1))
+    early = measure_deniability(trained, synthetic, DeniabilityTest(k=4, eta=1, early_stop=True))
     assert np.array_equal(early.k_prime, np.minimum(exact.k_prime, 4))
     assert early.pass_rate == exact.pass_rate
     with pytest.raises(ParameterError, match="stopped"):
@@ -73,15 +79,15 @@ def test_an_early_stop_cuts_k_prime_at_k(trained):
 
 def test_everybody_is_plausible_if_buckets_are_wide_and_nobody_if_k_is_large(trained):
     synthetic = trained.synthesize(1, seed=5)
-    wide = measure_deniability(trained, synthetic, k=31, eta=1e6)
+    wide = measure_deniability(trained, synthetic, DeniabilityTest(k=31, eta=1e6))
     assert wide.pass_rate == 1
     assert (wide.k_prime == 31).all()
-    assert measure_deniability(trained, synthetic, k=32, eta=1e6).pass_rate == 0
+    assert measure_deniability(trained, synthetic, DeniabilityTest(k=32, eta=1e6)).pass_rate == 0
 
 
 def test_the_input_user_always_counts(trained):
     synthetic = trained.synthesize(2, seed=6)
-    alone = measure_deniability(trained, synthetic, k=1, eta=1e-6, verifiers=1, seed=1)
+    alone = measure_deniability(trained, synthetic, DeniabilityTest(k=1, eta=1e-6, verifiers=1), seed=1)
     assert (alone.k_prime >= 1).all()
     assert alone.pass_rate == 1
 
@@ -89,19 +95,20 @@ def test_the_input_user_always_counts(trained):
 def test_verifiers_are_a_random_subset(trained):
     synthetic = trained.synthesize(2, seed=6)
     few = [
-        measure_deniability(trained, synthetic, eta=4, verifiers=10, seed=seed).k_prime for seed in (1, 1, 2)
+        measure_deniability(trained, synthetic, DeniabilityTest(eta=4, verifiers=10), seed=seed).k_prime
+        for seed in (1, 1, 2)
     ]
     assert np.array_equal(few[0], few[1])
     assert not np.array_equal(few[0], few[2])
-    everyone = measure_deniability(trained, synthetic, eta=4).k_prime
+    everyone = measure_deniability(trained, synthetic, DeniabilityTest(eta=4)).k_prime
     assert (few[0] <= everyone).all()
-    assert measure_deniability(trained, synthetic, eta=4, verifiers=1_000).verifiers == 31
+    assert measure_deniability(trained, synthetic, DeniabilityTest(eta=4, verifiers=1_000)).verifiers == 31
 
 
 def test_the_result_does_not_depend_on_threads(trained):
     synthetic = trained.synthesize(2, seed=6)
     one, three = (
-        on_threads(threads, lambda: measure_deniability(trained, synthetic, eta=2, seed=1))
+        on_threads(threads, lambda: measure_deniability(trained, synthetic, DeniabilityTest(eta=2), seed=1))
         for threads in (1, 3)
     )
     assert np.array_equal(one.k_prime, three.k_prime)
@@ -111,12 +118,12 @@ def test_days_that_were_left_out_do_not_matter(trained):
     synthetic = trained.synthesize(3, seed=6)
     kept = np.random.default_rng(1).random(3 * synthetic.n_users) < 0.5
     some = synthetic.keep(np.repeat(kept, 24))
-    whole = measure_deniability(trained, synthetic, eta=2).k_prime
-    assert np.array_equal(measure_deniability(trained, some, eta=2).k_prime, whole[kept])
+    whole = measure_deniability(trained, synthetic, DeniabilityTest(eta=2)).k_prime
+    assert np.array_equal(measure_deniability(trained, some, DeniabilityTest(eta=2)).k_prime, whole[kept])
 
 
 def test_pass_rates_fall_with_k(trained):
-    found = measure_deniability(trained, trained.synthesize(4, seed=1), eta=1)
+    found = measure_deniability(trained, trained.synthesize(4, seed=1), DeniabilityTest(eta=1))
     rates = [found.pass_rate_at(k) for k in range(1, 32)]
     assert rates[0] == 1
     assert all(a >= b for a, b in pairwise(rates))
@@ -138,14 +145,14 @@ def test_steps_are_numbered_by_slot_place_and_next_place():
 
 
 @pytest.mark.parametrize("bad", [{"k": 0}, {"k": 1.5}, {"eta": 0}, {"eta": float("inf")}, {"verifiers": 0}])
-def test_parameters_are_checked(trained, bad):
+def test_parameters_are_checked(bad):
     with pytest.raises(ParameterError, match=next(iter(bad))):
-        measure_deniability(trained, trained.synthesize(1, seed=1), **bad)
+        DeniabilityTest(**bad)
 
 
 def test_a_bucket_too_narrow_to_number_is_refused(trained):
     with pytest.raises(DataError, match="too small"):
-        measure_deniability(trained, trained.synthesize(1, seed=1), eta=1e-300)
+        measure_deniability(trained, trained.synthesize(1, seed=1), DeniabilityTest(eta=1e-300))
 
 
 def test_traces_of_strangers_and_broken_days_are_refused(trained):

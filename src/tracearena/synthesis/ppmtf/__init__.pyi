@@ -1,5 +1,5 @@
 from .budget import PrivacyBudget, fit_bounded, measure_kappa, privacy_budget
-from .deniability import Deniability, measure_deniability
+from .deniability import Deniability, DeniabilityTest, measure_deniability
 from .diagnostics import ChainReport, run_chains
 from .distributed import PartitionedTraces
 from .generation import TraceModel, VirtualUsers
@@ -13,6 +13,7 @@ __all__ = [
     "ClusterFeatures",
     "Convergence",
     "Deniability",
+    "DeniabilityTest",
     "Factors",
     "PartitionedTraces",
     "PrivacyBudget",

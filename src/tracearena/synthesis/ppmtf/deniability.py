@@ -98,6 +98,35 @@ class Deniability(Result):
         write_csv(path, None, [*rows, totals])
 
 
+@dataclass(frozen=True, kw_only=True)
+class DeniabilityTest:
+    """The test of synthetic traces for (k, η)-plausible deniability.
+
+    Parameters
+    ----------
+    k
+        A trace passes if at least this many users could have made it, its own included.
+    eta
+        Width of a bucket of log-likelihoods, above 0.
+    verifiers
+        Size of U*, drawn at random among the training users; all of them by default, or if there
+        are no more.
+    early_stop
+        Stop a trace's scan when it passes; its k′ is then k.
+    """
+
+    k: int = 10
+    eta: float = 1.0
+    verifiers: int | None = None
+    early_stop: bool = False
+
+    def __post_init__(self) -> None:
+        require_whole("k", self.k, at_least=1)
+        require_number("eta", self.eta, above=0)
+        if self.verifiers is not None:
+            require_whole("verifiers", self.verifiers, at_least=1)
+
+
 def bucket_of(log_likelihood: Any, eta: float) -> NDArray[np.float64]:
     """Return the bucket of each log-likelihood: i for −(i + 1) η < L ≤ −i η.
 
@@ -116,15 +145,12 @@ def bucket_of(log_likelihood: Any, eta: float) -> NDArray[np.float64]:
 def measure_deniability(
     model: PPMTF,
     synthetic: Traces,
+    test: DeniabilityTest = DeniabilityTest(),
     *,
-    k: int = 10,
-    eta: float = 1.0,
-    verifiers: int | None = None,
-    early_stop: bool = False,
     seed: SeedLike = None,
     checkpoint: Checkpoint | None = None,
 ) -> Deniability:
-    """Test synthetic traces for (k, η)-plausible deniability.
+    """Count the users who could have made each synthetic trace, and test it for plausible deniability.
 
     Parameters
     ----------
@@ -132,15 +158,8 @@ def measure_deniability(
         The model that made the traces.
     synthetic
         Whole days of training users; every day is a trace.
-    k
-        A trace passes if at least this many users could have made it, its own included.
-    eta
-        Width of a bucket of log-likelihoods, above 0.
-    verifiers
-        Size of U*, drawn at random among the training users; all of them by default, or if there
-        are no more.
-    early_stop
-        Stop a trace's scan when it passes; its k′ is then k.
+    test
+        k, η and how they are tested.
     seed
         Seed of U*.
     checkpoint
@@ -155,21 +174,17 @@ def measure_deniability(
     -----
     The authors' program takes the first users as U*; here U* is random, as in the paper.
     """
-    require_whole("k", k, at_least=1)
-    require_number("eta", eta, above=0)
-    if verifiers is not None:
-        require_whole("verifiers", verifiers, at_least=1)
     require_fitted(model, "transition_factors_")
-    n_users = len(model.user_ids_)
-    size = n_users if verifiers is None else min(verifiers, n_users)
+    eta, n_users = float(test.eta), len(model.user_ids_)
+    size = n_users if test.verifiers is None else min(test.verifiers, n_users)
     chosen = generator(seed).permutation(n_users)[:size]
     table, owner = model.days_of(synthetic)
     found = np.empty(len(table), np.int32)
     for kind, (one, rows) in enumerate(model.trace_model_.split_by_day_kind(model.day_numbers(synthetic))):
-        running, own = _estimate_own_likelihoods(one, table[rows], owner[rows], float(eta))
+        running, own = _estimate_own_likelihoods(one, table[rows], owner[rows], eta)
         if len(own) and not (-own / eta < _FARTHEST).all():
             raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
-        scan = VerifierScan(one, table[rows], owner[rows], running, bucket_of(own, eta), float(eta))
+        scan = VerifierScan(one, table[rows], owner[rows], running, bucket_of(own, eta), eta)
         kept = {} if checkpoint is None else checkpoint.rows.get(str(kind), {})
 
         def keep(done: int, counts: NDArray[np.int32], kind: int = kind) -> None:
@@ -178,12 +193,12 @@ def measure_deniability(
 
         found[rows] = scan.count(
             chosen,
-            int(k) if early_stop else None,
+            int(test.k) if test.early_stop else None,
             done=kept.get("done", 0),
             counts=np.array(kept["counts"], np.int32) if kept else None,
             finished=keep,
         )
-    return Deniability(found, int(k), float(eta), size, early_stop)
+    return Deniability(found, int(test.k), eta, size, test.early_stop)
 
 
 def _estimate_own_likelihoods(
