@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.audit import Audit, Protection, assess, audit_page
+from tracearena.audit import Audit, AuditInput, Protection, assess, audit_page
 from tracearena.audit.settings import Settings
 from tracearena.audit.synthetic import assess_virtual_people
 from tracearena.engine import seed_sequence
@@ -17,7 +17,7 @@ from tracearena.traces import Traces
 def test_attackers_who_know_the_defence_are_tried_too(city: Traces) -> None:
     few = city.take_users(np.arange(20))
     released = PlanarLaplace(l=1, r=1).transform(few, seed=1)
-    audit = assess(few, released, mechanism="PL(1,1)", seed=1, draws=2)
+    audit = assess(AuditInput(few, released, mechanism="PL(1,1)"), seed=1, draws=2)
     assert audit.after is not None
     assert audit.after.linkability is not None
     names = [one.attack for one in audit.after.linkability.attacks]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tracearena.arena import pseudonymise
-from tracearena.audit import Audit, Settings, assess
+from tracearena.audit import Audit, AuditInput, Settings, assess
 from tracearena.audit.data import AuditData
 from tracearena.audit.singling_out import find_by_sightings
 from tracearena.cities import simulate
@@ -72,9 +72,7 @@ def test_one_place_for_all_is_within_the_limits(city: Traces) -> None:
 @pytest.mark.long
 def test_places_at_random_are_green(city: Traces) -> None:
     audit = assess(
-        city,
-        RandomizedResponse(epsilon=0.001).transform(city, seed=2),
-        mechanism="RR(0.001)",
+        AuditInput(city, RandomizedResponse(epsilon=0.001).transform(city, seed=2), mechanism="RR(0.001)"),
         seed=1,
         draws=4,
         **FEW_PEOPLE,
@@ -143,7 +141,7 @@ def test_pseudonyms_need_their_table(city: Traces) -> None:
     release = pseudonymise(ObfuscatedTraces.from_traces(city), seed=1)
     with pytest.raises(Exception, match="--id-table"):
         assess(city, release.anonymized, seed=1, draws=2)
-    audit = assess(city, release.anonymized, id_table=release.id_table, seed=1, draws=4)
+    audit = assess(AuditInput(city, release.anonymized, id_table=release.id_table), seed=1, draws=4)
     assert audit.after is not None
     linked = [one.linkability for one in (audit.before, audit.after)]
     # The linker is told that the file as it is was not changed, and has to find that out of the release.
@@ -181,7 +179,9 @@ def test_the_same_seed_gives_the_same_audit(city: Traces, as_it_is: Audit) -> No
 def test_copies_of_real_people_are_no_synthetic_release(city: Traces) -> None:
     real, others = city.take_users(np.arange(20)), city.take_users(np.arange(20, 40))
     copied = assess(
-        real, real.with_user_ids(np.arange(500, 520)), synthetic=True, others=others, seed=1, draws=2
+        AuditInput(real, real.with_user_ids(np.arange(500, 520)), synthetic=True, others=others),
+        seed=1,
+        draws=2,
     )
     assert copied.synthetic is not None
     assert copied.synthetic.copies is not None
@@ -189,7 +189,9 @@ def test_copies_of_real_people_are_no_synthetic_release(city: Traces) -> None:
     assert copied.synthetic.membership is not None
     assert copied.synthetic.membership.value == 1.0
     assert copied.verdict == "red"
-    strangers = assess(real, others.with_user_ids(np.arange(500, 520)), synthetic=True, seed=1, draws=2)
+    strangers = assess(
+        AuditInput(real, others.with_user_ids(np.arange(500, 520)), synthetic=True), seed=1, draws=2
+    )
     assert strangers.synthetic is not None
     assert strangers.synthetic.copies is not None
     assert strangers.synthetic.copies.low <= 0.05
@@ -206,7 +208,7 @@ def test_points_of_one_day_are_not_known_and_released_at_once() -> None:
         rng.uniform(40.6, 40.9, users * count),
         rng.uniform(-74.1, -73.8, users * count),
     )
-    audit = assess(points, seed=1, draws=2, timezone="UTC", cell_m=5000.0)
+    audit = assess(AuditInput(points, timezone="UTC"), seed=1, draws=2, cell_m=5000.0)
     assert "within its one day" in [choice.value for choice in audit.choices]
     linked = audit.before.linkability
     assert linked is not None

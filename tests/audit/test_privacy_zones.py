@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.audit import Audit, assess, audit_page
+from tracearena.audit import Audit, AuditInput, assess, audit_page
 from tracearena.audit.inference import detect_circle, get_mechanism_circle
 from tracearena.audit.observations import find_point_spots
 from tracearena.cities import simulate_gps
@@ -75,12 +75,12 @@ def test_the_file_itself_has_no_zones(audit: Audit) -> None:
 
 def test_a_mechanism_needs_a_release(people: GpsTraces) -> None:
     with pytest.raises(ParameterError, match="needs released traces"):
-        assess(people, mechanism="Zones(500m)", seed=1)
+        assess(AuditInput(people, mechanism="Zones(500m)"), seed=1)
 
 
 @pytest.mark.slow
 def test_attackers_may_be_told(people: GpsTraces, circles: GpsTraces) -> None:
-    told = assess(people, circles, mechanism="Zones(600m,0)", seed=1, draws=2)
+    told = assess(AuditInput(people, circles, mechanism="Zones(600m,0)"), seed=1, draws=2)
     named = {choice.name: choice.value for choice in told.choices}
     assert named["mechanism"] == "Zones(600,0)"
     assert named["privacy zones"] == "circles of 600 m around homes"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracearena.audit import assess
+from tracearena.audit import AuditInput, assess
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
 
@@ -33,13 +33,18 @@ def test_a_release_that_does_not_fit_is_refused(
     walks: Traces, released: Any, options: dict[str, Any], error: type[TracearenaError], message: str
 ) -> None:
     with pytest.raises(error) as refused:
-        assess(walks, released, seed=1, quick=True, **options)
+        assess(AuditInput(walks, released, **options), seed=1, quick=True)
     assert message in str(refused.value)
 
 
 def test_an_id_table_must_name_every_released_user(walks: Traces) -> None:
     with pytest.raises(DataError, match="does not name every released user"):
-        assess(walks, walks, id_table=IdTable([0], [0]), seed=1, quick=True)
+        assess(AuditInput(walks, walks, id_table=IdTable([0], [0])), seed=1, quick=True)
+
+
+def test_a_release_is_given_once(walks: Traces) -> None:
+    with pytest.raises(ParameterError, match="given twice"):
+        assess(AuditInput(walks, walks), walks, seed=1)
 
 
 def test_an_audit_starts_from_original_traces_with_rows(walks: Traces) -> None:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from tests.command_line import tracearena
 
-from tracearena.audit import Audit, assess, audit_page
+from tracearena.audit import Audit, AuditInput, assess, audit_page
 from tracearena.audit.linkability import describe_channels
 from tracearena.traces import GpsTraces, IdTable
 
@@ -85,7 +85,7 @@ def with_numbers(points: GpsTraces, numbers: Any) -> GpsTraces:
 
 def audited(points: GpsTraces, released: GpsTraces, who: IdTable) -> Audit:
     return assess(
-        points, released, id_table=who, mechanism=None, timezone="America/New_York", seed=1, draws=2,
+        AuditInput(points, released, id_table=who, timezone="America/New_York"), seed=1, draws=2,
         cell_m=5000.0,
     )  # fmt: skip
 
@@ -285,7 +285,10 @@ def test_an_attack_of_ones_own_gets_points_and_no_true_ids(
     monkeypatch.syspath_prepend(tmp_path)
     names = ["attacks_on_points:ByName", "attacks_on_points:Fails", "Link-R(unknown,intervals)"]
     audit = assess(
-        points_of(intervals), attacks=names, timezone="America/New_York", seed=1, draws=2, cell_m=5000.0
+        AuditInput(points_of(intervals), attacks=names, timezone="America/New_York"),
+        seed=1,
+        draws=2,
+        cell_m=5000.0,
     )
     assert audit.before.linkability is not None
     found = {one.attack.partition(":")[2] or one.attack: one for one in audit.before.linkability.attacks}

@@ -31,43 +31,20 @@ from tracearena.audit.usefulness import assess_usefulness
 from tracearena.engine import child_seed, fresh_seed, report, seed_sequence
 from tracearena.errors import DataError, ParameterError
 from tracearena.io.alignment import align_tables
-from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 DEFENCES: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
 _SINGLING, _LINKING, _INFERRING, _USING, _SYNTHETIC = range(5)
 
 
-def assess(
-    traces: Any,
-    released: Any = None,
-    *,
-    timezone: str | None = None,
-    id_table: IdTable | None = None,
-    mechanism: Any = None,
-    synthetic: bool = False,
-    others: Any = None,
-    attacks: Sequence[str] = (),
-    seed: int | None = None,
-    **settings: Any,
-) -> Audit:
+def assess(traces: Any, released: Any = None, *, seed: int | None = None, **settings: Any) -> Audit:
     """Measure the privacy risk of traces, or of a release of them.
 
     Parameters
     ----------
     traces, released
-        Traces, GPS traces, a data frame or a file; the release may also be obfuscated traces.
-    timezone
-        Zone of the hours of GPS points; guessed from the coordinates if omitted.
-    id_table
-        Who is who, where the release has other ids than the original.
-    mechanism
-        The defence that made the release, or its name: attackers who know it are tried, too.
-    synthetic
-        Whether the release is synthetic: nobody in it is a person of the original.
-    others
-        Traces of people who were not used for a synthetic release, to test membership.
-    attacks
-        Names of further attacks, such as ``my_module:MyLinker``.
+        Traces, GPS traces, a data frame or a file; the release may also be obfuscated traces. If more is
+        known of them, such as the defence or who is who, give one `AuditInput` instead of both.
     seed
         Of all randomness; drawn and recorded if omitted.
     **settings
@@ -80,10 +57,12 @@ def assess(
     >>> audit.verdict
     'red'
     """
-    given = AuditInput(
-        traces, released, timezone=timezone, id_table=id_table, mechanism=mechanism, synthetic=synthetic,
-        others=others, attacks=attacks,
-    )  # fmt: skip
+    if not isinstance(traces, AuditInput):
+        given = AuditInput(traces, released)
+    elif released is None:
+        given = traces
+    else:
+        raise ParameterError("a release is given twice; name it in AuditInput only")
     *_, last = assess_in_stages(given, Settings(**settings), seed=seed)
     return last
 

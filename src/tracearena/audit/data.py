@@ -36,8 +36,20 @@ class AuditInput:
 
     Attributes
     ----------
-    traces, released, timezone, id_table, mechanism, synthetic, others, attacks
-        As `assess` takes them.
+    traces, released
+        Traces, GPS traces, a data frame or a file; the release may also be obfuscated traces.
+    timezone
+        Zone of the hours of GPS points; guessed from the coordinates if omitted.
+    id_table
+        Who is who, where the release has other ids than the original.
+    mechanism
+        The defence that made the release, or its name: attackers who know it are tried, too.
+    synthetic
+        Whether the release is synthetic: nobody in it is a person of the original.
+    others
+        Traces of people who were not used for a synthetic release, to test membership.
+    attacks
+        Names of further attacks, such as ``my_module:MyLinker``.
     orders
         Users of the original and pseudonyms of the release by their first rows, where files have them.
     columns
