@@ -132,7 +132,12 @@ def score_polya_pairs(
 def fill_release_profile(
     profile: Array, used: Array, offsets: Array, places: Array, values: Array, floor: Array, released: Array
 ) -> None:
-    """Write into ``released[k, t]`` how likely observation ``used[k]`` is at t: Σ_x E(y|x) P_t(x)."""
+    """Write into ``released[k, t]`` how likely observation ``used[k]`` is at t: Σ_x E(y|x) P_t(x).
+
+    profile[x, t]       P_t(x)
+    offsets, places, values, floor
+                        E(y|x): the places of observation y with their probabilities, and that of all others
+    """
     length = profile.shape[1]
     for k in range(used.shape[0]):
         y = used[k]
@@ -173,6 +178,7 @@ def score_profile_pairs(
     emission_offsets, emission_places, emission_values, floor
                         E(y|x): the places of observation y with their probabilities, and that of all others
     ordinary            log Σ_x P_t(x) E(y|x) for the whole population, flat
+    scores              out: one for each pair, in the order of `pair_rows`
     """
     length = profiles.population.shape[1]
     profile = np.empty(profiles.population.shape)
@@ -235,6 +241,7 @@ def score_markov_pairs(
     end_offsets, end_places, end_times      places of c, and its time of day
     move_offsets, move_from, move_keys, move_counts     moves of user u: x, number of the move, c_u(xy)
     share, weight       γ and β
+    scores              out: one for each pair, in the order of `pair_rows`
     """
     profile = np.empty(profiles.population.shape)
     here = np.empty(end_times.shape[0])
@@ -295,6 +302,10 @@ def keep_best(scores: Array, first_column: int, best_scores: Array, best_columns
     """Take the columns of a block into each row's list of its best, a heap with the worst on top.
 
     Of equal scores the first column is the better one.
+
+    scores[row, k]      the block: scores of column ``first_column + k``
+    best_scores, best_columns
+                        the heap of each row: its best scores, and their columns
     """
     size = best_scores.shape[1]
     for row in range(scores.shape[0]):
@@ -330,6 +341,8 @@ def sinkhorn(
     A row may be none of its pairs, with a score of `elsewhere` below its best, and its weights sum to less
     than 1 before columns are divided. Columns have no such slack and are divided last: they sum to 1. Where
     there are more columns than rows, rows therefore sum to more than 1.
+
+    offsets, columns, scores    row r has the pairs ``offsets[r]:offsets[r + 1]`` of the other two
     """
     n_rows, n_columns = offsets.shape[0] - 1, 0
     for c in columns:

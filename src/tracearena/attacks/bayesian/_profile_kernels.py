@@ -96,7 +96,7 @@ def compute_profile_gains(
 
 @njit(cache=True, nogil=True)
 def choose_best_answers(gains: Array, answers: Array) -> None:
-    """Write the best answer at each time of day."""
+    """Write into ``answers[t]`` the answer c with the largest ``gains[c, t]``; of equals the first."""
     best = gains[0].copy()
     answers[:] = 0
     for c in range(1, gains.shape[0]):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 NEGLIGIBLE = 1e-8
-"""A observation whose floor is no higher comes from the places that are listed for it alone."""
+"""An observation whose floor is no higher comes from the places that are listed for it alone."""
 UNEXPLAINED = 0.02
 """With a beam, so small a share of an observation may come from places that are not listed for it."""
 MANY_PLACES = 4096
@@ -75,6 +75,7 @@ def infer_users(
     sensitivity[x]      w(x)
     common[c, t]        gain of answer c by the population's profile at time of day t
     first_time          time of day of instant 0
+    profiles            P_{u,t}(x) of all users, by which a user's own table is filled
     """
     population, others = profiles.population, profiles.population_weight
     n_places, length = population.shape
@@ -191,7 +192,11 @@ def _predict_moves(
     move_values: Array,
     predicted: Array,
 ) -> None:
-    """Add to what is predicted where the population goes from where one may have been."""
+    """Add to ``predicted[y]`` what the population's moves bring there: γ Σ_x Q(y|x) times the filtered x.
+
+    before, ahead       the places x that are kept at the instant before, and their filtered probabilities
+    share, move_…       γ and Q(y|x), as in `infer_users`
+    """
     for s in range(before.shape[0]):
         x = before[s]
         mass = share * ahead[s]
@@ -317,7 +322,7 @@ def _backward(
 ) -> None:
     """Write ``back[i, s]``, proportional to the likelihood of all later observations from each kept place.
 
-    span                number of instants; `t0`, `profile` … `fits` as in `_forward`
+    span                number of instants; `t0` and `profile` to `fits`, the moves included, as in `_forward`
     later[x]            scratch, all 0 before and after
     """
     back[span - 1, : sizes[span - 1]] = 1.0

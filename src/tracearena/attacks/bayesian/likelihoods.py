@@ -1,6 +1,7 @@
 """Log-likelihood ratios S_f[p,u] of trace p for user u: the kinds of evidence f in `KINDS`, by three models.
 
-Dirichlet-multinomial (Pólya): Σ_y Σ_{k < b_p(y)} log(α_y + a_u(y) + k), a_u(y) = Σ_x c_u(x) E(y|x);
+Dirichlet-multinomial (Pólya): Σ_y Σ_{k < b_p(y)} log(α_y + a_u(y) + k) - Σ_{k < b_p} log(α + a_u + k), where
+a_u(y) = Σ_x c_u(x) E(y|x), and b_p, α and a_u without y are the sums over all y;
 `polya` counts all events, `home` those in the first and last hour of a day, and `simulation` takes a_u from
 simulated releases of the user instead of from E. Before visits are counted, E is sharpened
 (`Channel.sharpen`).
@@ -106,10 +107,10 @@ class PolyaModel:
 
         alphabet_size = len(channel.floor)
         through = channel.values, channel.places, channel.offsets
-        by_symbol = csr_array(through, shape=(alphabet_size, n_places))
+        by_observation = csr_array(through, shape=(alphabet_size, n_places))
         counts = visits.counts.astype(np.float64), visits.observations, visits.offsets
         by_user = csr_array(counts, shape=(len(visits.offsets) - 1, n_places))
-        expected = (by_user @ by_symbol.T.tocsr()).tocsr()
+        expected = (by_user @ by_observation.T.tocsr()).tocsr()
         expected.sort_indices()
         offsets, observations = expected.indptr.astype(np.int64), expected.indices.astype(np.int32)
         return cls._with_prior(
@@ -225,7 +226,7 @@ class ObservationSteps(NamedTuple):
     offsets
         Trace ``p`` has steps ``offsets[p]:offsets[p + 1]``.
     origins, targets, times
-        Symbol before (-1 if there is none), observation now, time of day now.
+        Observation before (-1 if there is none), observation now, time of day now.
     """
 
     offsets: Ints

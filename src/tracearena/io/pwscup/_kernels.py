@@ -58,7 +58,12 @@ def _is_cell_again(data: Bytes, cell: int, before: int, length: int) -> bool:
 def _find_or_add_set(
     members: Ints, begin: int, count: int, set_offsets: Longs, n_sets: int, table: Ints, multiplier: int
 ) -> int:
-    """Return the number of the equal set seen before, or `n_sets` after entering it in the table."""
+    """Return the number of the equal set seen before, or `n_sets` after entering it in the table.
+
+    The set is ``members[begin:begin + count]``; set s, seen before, is
+    ``members[set_offsets[s]:set_offsets[s + 1]]``. `table` is a hash table of set numbers, -1 where it is
+    free.
+    """
     mixed = np.uint64(count)
     for k in range(begin, begin + count):
         mixed = (mixed + np.uint64(members[k]) + np.uint64(1)) * np.uint64(multiplier)
@@ -248,7 +253,11 @@ def count_text_bytes(columns: Ints, codes: Ints, set_offsets: Longs, members: In
 def fill_text(
     columns: Ints, codes: Ints, set_offsets: Longs, members: Ints, ids: Ints, n_rows: int, out: Bytes
 ) -> int:
-    """Write rows of ids, each followed by its cell if there are codes; return the end."""
+    """Write rows of ids, each followed by its cell if there are codes; return the end.
+
+    The ids of a row are a column of `columns`; `codes`, `set_offsets` and `members` are those of
+    ObfuscatedTraces, and `ids` are the numbers under which places are written.
+    """
     pos = 0
     has_cell = len(codes) > 0
     for row in range(n_rows):

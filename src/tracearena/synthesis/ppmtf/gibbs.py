@@ -80,8 +80,14 @@ class Iteration:
     ) -> Iteration:
         """Draw Ψ, given the moments of A, and B, C and D."""
         rng = stream(root, _ITERATION_STREAM, number, _PRIORS)
-        psi = Psi(*(hyperprior.draw(rows, rng) for rows in (user_moments, *map(Moments.of, matrices))))
-        return cls(number, root, alpha, hyperprior, *matrices, psi)
+        places, next_places, slots = matrices
+        psi = Psi(
+            A=hyperprior.draw(user_moments, rng),
+            B=hyperprior.draw(Moments.of(places), rng),
+            C=hyperprior.draw(Moments.of(next_places), rng),
+            D=hyperprior.draw(Moments.of(slots), rng),
+        )
+        return cls(number, root, alpha, hyperprior, places, next_places, slots, psi)
 
     def begin_next(self, drawn: IterationResult) -> Iteration:
         """Begin the next iteration, given what this one has drawn."""
@@ -345,9 +351,10 @@ class GibbsChain:
         return replace(state.factors, users=self.users.collected(state.drawn_by))
 
     def step(self, iteration: int) -> float:
-        """Run one iteration in the order Ψ, A, B, C, D; return the mean squared error of the seen cells.
+        """Run one iteration, and return the mean squared error of the seen cells.
 
-        The error is that of the new A with the B, C and D it was drawn with.
+        Ψ is drawn here; then the holder of the users draws A, B, C and D (`run_iteration`). The error is that
+        of the new A with the B, C and D it was drawn with.
         """
         old = self.state.factors
         matrices = old.places, old.next_places, old.slots
