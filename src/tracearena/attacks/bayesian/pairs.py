@@ -1,4 +1,9 @@
-"""Pairs of a trace p and a user u: candidates, posteriors W[p,u], and the one-to-one assignment."""
+"""Pairs of a trace p and a user u: candidates, posteriors W[p,u], and the one-to-one assignment.
+
+W starts from exp(S[p,u]). In turn, the row of each trace is divided by its sum and a slack for none of its
+candidates, and the column of each user by its sum (Sinkhorn). The assignment û maximises Σ_p S[p, û(p)], with
+no user twice.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,14 @@
 """Scores S_f(p,u) of one kind of evidence, and the weights w_f.
 
-Histograms are compared by a Pólya (Dirichlet-multinomial) likelihood, scalars by the correlation of their
-normal scores. Weights maximise the likelihood of the true pairs between two parts of the known days.
+Histograms are compared by a Pólya (Dirichlet-multinomial) likelihood. A person u has A_u(b) rows in bin b, a
+trace p has B_p(b), and α_b = a · usual(b); n rows count as n / (1 + n/200), and sums over b have no index:
+
+    S = Σ_b Σ_{k < B_p(b)} log(α_b + A_u(b) + k) / (α_b + k) - Σ_{k < B_p} log(a + A_u + k) / (a + k)
+
+The counts need not be whole: `polya_scores` has the same with gamma functions. Scalars are compared by the
+correlation ρ of their normal scores z: S = -(ρ² z_p² - 2ρ z_p z_u + ρ² z_u²) / 2(1 - ρ²).
+
+Weights w ≥ 0 of S = Σ_f w_f S_f maximise the likelihood of the true pairs between two parts of the known days.
 """
 
 from __future__ import annotations
