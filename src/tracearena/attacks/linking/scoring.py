@@ -8,7 +8,8 @@ trace p has B_p(b), and α_b = a · usual(b); n rows count as n / (1 + n/200), a
 The counts need not be whole: `polya_scores` has the same with gamma functions. Scalars are compared by the
 correlation ρ of their normal scores z: S = -(ρ² z_p² - 2ρ z_p z_u + ρ² z_u²) / 2(1 - ρ²).
 
-Weights w ≥ 0 of S = Σ_f w_f S_f maximise the likelihood of the true pairs between two parts of the known days.
+Weights w ≥ 0 of S = Σ_f w_f S_f maximise the likelihood of the true pairs between two parts of the known
+days, less λ/2 · |w|².
 """
 
 from __future__ import annotations
