@@ -81,7 +81,7 @@ def test_pages_of_a_contest_in_which_nothing_happened(held: Held) -> None:
         for address in ("/", "/board", "/organiser", "/organiser/submissions", "/organiser/teams"):
             text = boss.get(address).content.decode()
             assert "<tbody>\n</tbody>" not in text, address
-    assert "Nothing was handed in yet." in boss.get("/organiser/submissions").content.decode()
+    assert "Nothing has been handed in yet." in boss.get("/organiser/submissions").content.decode()
     assert "No judge has started yet." in boss.get("/organiser").content.decode()
     Team.objects.filter(role="team").update(role="sample")
     assert "There is no team yet." in browser().get("/").content.decode()

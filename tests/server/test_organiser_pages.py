@@ -57,7 +57,7 @@ def test_the_control_room_counts_what_waits_and_what_failed(held: Held, tmp_path
     from tracearena.server.models import Job, JobState
 
     boss = organiser(held)
-    assert "Nothing waits." in page("/organiser", boss)
+    assert "Nothing is waiting." in page("/organiser", boss)
     held.anonymization()
     hands.defend(held, "001", tmp_path)
     held.at(SCHEDULE.anonymization_begin + DAY + timedelta(minutes=30))
@@ -118,14 +118,14 @@ def test_the_checklist_turns_as_things_become_true(
         assert text.count('<li class="unmet">') == sum(not one.met for one in checks)
         return {one.words for one in checks if not one.met}
 
-    came = "Somebody of every team has come in."
+    came = "At least one member of every team has joined."
     assert came in unmet()
     for team in ("001", "002", "003"):
         joined(held, team)
     assert came not in unmet()
-    assert "A judge works." in unmet()
+    assert "A judge is running." in unmet()
     _worker(timedelta(0))
-    assert "A judge works." not in unmet()
+    assert "A judge is running." not in unmet()
 
     held.anonymization()
     valid, checked = "Every team has handed in a valid data set.", "Every upload is checked."
@@ -246,7 +246,7 @@ def test_lights_tell_who_needs_help(held: Held, tmp_path: Path, monkeypatch: pyt
     shown = page("/organiser/submissions", boss)
     assert "wrong-header" in shown
     assert page("/organiser/submissions?team=003", boss).count('<th scope="row">') == 0
-    assert "Nothing was handed in yet." in page("/organiser/submissions?team=003", boss)
+    assert "Nothing has been handed in yet." in page("/organiser/submissions?team=003", boss)
 
 
 @pytest.mark.slow

@@ -98,8 +98,8 @@ def list_formats(team: str, target: str) -> list[FileFormat]:
             str(official_file_name("anotraces", own, 1)),
             "reg_id\n57\n57 58 89\n*\n120\n",
             gettext(
-                "One line for each row of your original traces, in the same order: a region, several regions "
-                "with one space between them, or an asterisk for an event that you delete."
+                "One line per row of your original traces, in the same order: a region, several regions "
+                "separated by one space, or an asterisk for an event that you delete."
             ),
         ),
         FileFormat(
@@ -107,8 +107,8 @@ def list_formats(team: str, target: str) -> list[FileFormat]:
             str(official_file_name("etable", other, 1, own)),
             "user_id\n17\n3\n20\n3\n",
             gettext(
-                "One line for each pseudonym of the target, by ascending pseudonyms: the user who you think "
-                "it is. A user may stand in several lines."
+                "One line per pseudonym of the target, in ascending order of pseudonyms: the user who "
+                "you think it is. A user may be on several lines."
             ),
         ),
         FileFormat(
@@ -116,8 +116,8 @@ def list_formats(team: str, target: str) -> list[FileFormat]:
             str(official_file_name("etraces", other, 1, own)),
             "reg_id\n57\n57\n58\n120\n",
             gettext(
-                "One line for each user and time of the target, by user and then by time: the region where "
-                "you think the user was."
+                "One line per user and time of the target, ordered by user and then by time: the region "
+                "where you think the user was."
             ),
         ),
     ]
