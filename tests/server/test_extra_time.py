@@ -111,7 +111,7 @@ def test_extra_time_is_more_time_and_ends_before_the_next_phase(held: Held) -> N
             give_extra_time(team, point, to, **WHY)
     assert (AuditEntry.objects.count(), Contest.get_current().extra_time) == (acts, {})
     give_extra_time("003", "attack_end", LATER, **WHY)
-    with pytest.raises(DataError, match="team 003 has extra time beyond it"):
+    with pytest.raises(DataError, match="team 003 has extra time that ends later"):
         move_point("results_begin", LATER - MS, **WHY)
     move_point("results_begin", LATER, **WHY)
 

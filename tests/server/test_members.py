@@ -67,7 +67,7 @@ def test_a_new_password_ends_the_tokens_of_its_owner(held: Held) -> None:
     """Those of others in the team stay."""
     client, mate = joined(held, "001", "ann"), joined(held, "001", "bob")
     stolen, other = Program(token(client)), Program(token(mate))
-    assert "all tokens of yours end" in client.get("/password").content.decode()
+    assert "all your tokens" in client.get("/password").content.decode()
     assert client.post("/password", {"old": PASSWORD, "password": NEW}).status_code == 302
     assert stolen.get("me").status_code == 401
     assert other.get("me").status_code == 200

@@ -112,7 +112,7 @@ def test_names_links_and_a_wheel_come_with_the_contest(tmp_path: Path) -> None:
     assert done.status == 0, done.err
     assert "team 001 Paper Cranes" in done.out
     assert "only this machine can reach" in done.err, "nobody said where browsers come"
-    assert "the people of 3 teams are being made" in done.err, "a pipe hears something as well"
+    assert "creating the people of 3 teams" in done.err, "a pipe hears something as well"
     links = tmp_path / "links.csv"
     assert links.stat().st_mode & 0o777 == 0o600
     rows = csv_rows(links.read_text())

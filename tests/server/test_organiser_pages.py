@@ -46,8 +46,8 @@ def test_a_judge_that_is_away_is_missed_by_those_who_have_come_in(held: Held) ->
     for seen, away in ((timedelta(seconds=5), False), (timedelta(seconds=90), True)):
         _worker(seen)
         assert ("No judge has shown a sign of life" in page("/organiser", boss)) == away
-        assert ("The judge is away" in page("/", member)) == away
-        assert "judge is away" not in page("/")
+        assert ("The judge is not running" in page("/", member)) == away
+        assert "judge is not running" not in page("/")
         state = "not seen for 1 minute" if away else "works"
         assert state in page("/organiser", boss)
 
@@ -211,7 +211,7 @@ def test_an_organiser_is_told_whose_a_page_of_teams_is(held: Held) -> None:
     """Not to log in, which is done."""
     answer = organiser(held).get("/team")
     assert answer.status_code == 404
-    assert "you belong to no team" in answer.content.decode()
+    assert "you are in no team" in answer.content.decode()
     assert "logged in" not in answer.content.decode()
 
 
@@ -261,10 +261,10 @@ def test_a_re_scoring_is_started_compared_and_decided(
     assert boss.post("/organiser/rescoring", {"reason": ""}).status_code == 400
     first = boss.post("/organiser/rescoring", {"reason": "a <u>doubt</u>"}).headers["Location"]
     assert boss.post("/organiser/rescoring", {"reason": "another"}).status_code == 409
-    assert "scores are still to be made" in page(first, boss)
+    assert "scores remain to be computed" in page(first, boss)
     assert boss.post(f"{first}/apply").status_code == 409
     assert boss.post(f"{first}/cancel").headers["Location"] == first
-    assert "all is as it was" in page(first, boss)
+    assert "the scores stay as they were" in page(first, boss)
 
     victim = Score.objects.filter(key__startswith="utility/").first()
     assert victim is not None
@@ -276,7 +276,7 @@ def test_a_re_scoring_is_started_compared_and_decided(
         (victim.key, "0.75")
     ]
     boss.post(f"{second}/apply")
-    assert "The new scores count since" in page(second, boss)
+    assert "The new scores have counted since" in page(second, boss)
     assert Score.objects.get(key=victim.key, rescoring=None).value == victim.value
     assert "a &lt;u&gt;doubt&lt;/u&gt;" in page("/organiser/rescoring", boss)
     assert boss.get("/organiser/rescoring/999").status_code == 404
@@ -316,7 +316,7 @@ def test_the_organiser_gives_the_next_team_a_name_and_a_link(held: Held) -> None
     refused = boss.post("/organiser/teams", {"name": "Fog <Bank>"})
     assert (refused.status_code, "may have been sent" in refused.content.decode()) == (409, True)
     text = boss.post("/organiser/teams", {"name": "Fog <Bank>", "team": "001"}).content.decode()
-    assert "1 link that this team was given before is void." in text
+    assert "1 earlier link of this team is no longer valid." in text
     secret = re.search(r"/join#([\w-]+)</code>", text)
     assert secret is not None
     assert "001 Fog &lt;Bank&gt;" in text

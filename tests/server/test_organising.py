@@ -139,7 +139,7 @@ def test_the_commands_say_the_same(held: Held) -> None:
     assert (full.status, "may have been sent" in full.err) == (2, True)
     added = tracearena(*add, "--team", "001", "--json")
     assert added.json["number"] == "001"
-    assert "1 link that team 001 was given before is void" in added.err
+    assert "1 earlier link of team 001 is no longer valid" in added.err
     assert added.json["link"].startswith("http://127.0.0.1:8000/join#")
     assert "001   Cranes" in tracearena("contest", "team", "list", folder).out
     refused = tracearena(

@@ -55,7 +55,7 @@ def test_the_start_page_says_what_to_do_next(
     """In one sentence, in every phase and state, and until when."""
     hands.without_children(monkeypatch)
     client = joined(held, "001")
-    assert "Fetch your data" in _step(client)
+    assert "Download your data" in _step(client)
     held.anonymization()
     assert "nothing was handed in yet" in _step(client)
     assert SCHEDULE.anonymization_end.isoformat() in _step(client)

@@ -412,7 +412,9 @@ def describe_costs(board: Board, samples: Sequence[SweepRow], data_set: int | No
         if invalid
         else translate("No team is below {threshold}.", threshold=f"{threshold:g}")
     )
-    costs = f"Over the sample defences (grey) it {check_privacy_costs_utility(samples)}. " if samples else ""
+    costs = (
+        f"For the sample defences (grey), this {check_privacy_costs_utility(samples)}. " if samples else ""
+    )
     return f"{costs}{fate}"
 
 

@@ -74,7 +74,7 @@ def export_contest(
         Before the results are published, and while the judge has work to do.
     """
     if Path(path).exists():
-        raise FileError.whole(path, "is there already; choose another name", "exists")
+        raise FileError.whole(path, "already exists; choose another name", "exists")
     contest = Contest.get_current()
     require_exportable(contest)
     originals = include_originals or contest.people == "virtual"

@@ -50,7 +50,7 @@ IDLE_S = 0.5
 WORKER_EXPIRY = timedelta(hours=1)
 """A worker that was not seen for this long is not listed any more."""
 CLOCK_JUMP_MESSAGE = (
-    "the clock of this machine has leapt; no phase is closed until it has been steady for a minute"
+    "the clock of this machine has jumped; no phase is closed until the clock has been steady for a minute"
 )
 FAILURE_REASON = mark_for_translation(
     "The judge failed on this file. The file is not the cause, and no upload was used up. The organiser "

@@ -344,7 +344,9 @@ class PrivateRoles(Synthesizer):
         require_fitted(self, "noisy_")
         require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
         if not hasattr(self, "user_ids_"):
-            raise DataError(f"{self}: a model file names no training users; draw virtual users")
+            raise DataError(
+                f"{self}: a model file does not contain its training users; generate virtual users instead"
+            )
         return self.sample_users(len(self.user_ids_), traces_per_user, seed=seed).with_user_ids(
             self.user_ids_
         )
@@ -383,7 +385,7 @@ class PrivateRoles(Synthesizer):
         try:
             content = json.loads(read_bytes(path, line_end=None))
             if content["format"] != FORMAT or content["version"] != VERSION:
-                raise DataError(f"it is no {FORMAT} of version {VERSION}")
+                raise DataError(f"it is not a {FORMAT} of version {VERSION}")
             model = cls(**content["parameters"])
             clock, places = content["clock"], content["places"]
             slots = None if clock["slots"] is None else tuple(clock["slots"])
