@@ -149,7 +149,7 @@ def test_the_attacker_comes_from_the_login_alone(attacking: Any) -> None:
     assert said[0] == "The name says that team 002 makes this attack, but you are logged in as team 001."
     assert said[1] == "A team does not attack itself."
     assert said[2] == said[3] == said[4] == "There is no such target."
-    assert "no attack" in said[5]
+    assert "not an attack" in said[5]
     assert "must be like etable_team001-002_data01_IDP.csv" in said[6]
     assert said[7].startswith("Receipt")
     assert "twice" in said[8]

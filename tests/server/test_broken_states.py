@@ -19,7 +19,7 @@ def _check(answer: Any, status: int, *words: str) -> None:
 
 def test_what_is_not_there_and_what_is_not_allowed(held: Held) -> None:
     """404, 403, 405."""
-    _check(browser().get("/nothing"), 404, "There is nothing here", "Check the address")
+    _check(browser().get("/nothing"), 404, "There is nothing at this address", "Check the address")
     _check(joined(held, "001").get("/organiser"), 404, "not allowed to see it")
     _check(browser(enforce_csrf_checks=True).post("/login", {}), 403, "reload the page")
 
@@ -32,7 +32,7 @@ def test_what_is_too_large(held: Held) -> None:
         path = "/team"
 
     _check(render_error(Request(), 413), 413, "too large", "The rules say how large")
-    _check(render_error(Request(), 429), 429, "too often", "Wait a few minutes")
+    _check(render_error(Request(), 429), 429, "Too many requests", "Wait a few minutes")
 
 
 def test_a_fault_of_ours(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:

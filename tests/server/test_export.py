@@ -154,7 +154,7 @@ def test_every_edit_of_an_archive_is_a_finding(over: Held, tmp_path: Path) -> No
             drop_line("everybody/receipts_anonymization.csv"),
             "signature: everybody/receipts_anonymization.csv",
         ),
-        "no list": (
+        "not a list": (
             lambda folder: (folder / "everybody/receipts_attack.csv").unlink(),
             "receipt: everybody/receipts_attack.csv",
         ),

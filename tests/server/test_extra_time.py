@@ -102,8 +102,8 @@ def test_extra_time_is_more_time_and_ends_before_the_next_phase(held: Held) -> N
             SCHEDULE.results_begin + MS,
             "before the opening of the results",
         ),
-        ("003", "attack_end", SCHEDULE.attack_begin, "is past"),
-        ("003", "anonymization_end", SCHEDULE.anonymization_end + DAY / 2, "is past"),
+        ("003", "attack_end", SCHEDULE.attack_begin, "is in the past"),
+        ("003", "anonymization_end", SCHEDULE.anonymization_end + DAY / 2, "is in the past"),
         ("000", "attack_end", LATER, "one of 001, 002, 003"),
         ("003", "attack_begin", LATER, "one of anonymization_end, attack_end"),
     ):

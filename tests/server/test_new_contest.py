@@ -156,7 +156,7 @@ def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path: Path) -> No
     assert "001 to 003" in refused(tmp_path, "--names", "names.csv", "--teams", "3")
     (tmp_path / "links.csv").touch()
     assert "links are written to a new file" in refused(tmp_path, "--links", "links.csv")
-    assert "no wheel of this version" in refused(tmp_path, "--wheel", "names.csv")
+    assert "not a wheel of this version" in refused(tmp_path, "--wheel", "names.csv")
     (tmp_path / "friday").mkdir()
     (tmp_path / "friday" / "something").touch()
     assert "not an empty folder" in refused(tmp_path)

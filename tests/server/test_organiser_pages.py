@@ -45,10 +45,10 @@ def test_a_judge_that_is_away_is_missed_by_those_who_have_come_in(held: Held) ->
     boss, member = organiser(held), joined(held, "001")
     for seen, away in ((timedelta(seconds=5), False), (timedelta(seconds=90), True)):
         _worker(seen)
-        assert ("No judge has shown a sign of life" in page("/organiser", boss)) == away
+        assert ("No judge has responded" in page("/organiser", boss)) == away
         assert ("The judge is not running" in page("/", member)) == away
         assert "judge is not running" not in page("/")
-        state = "not seen for 1 minute" if away else "works"
+        state = "not seen for 1 minute" if away else ">running<"
         assert state in page("/organiser", boss)
 
 
@@ -239,7 +239,7 @@ def test_lights_tell_who_needs_help(held: Held, tmp_path: Path, monkeypatch: pyt
     text = page("/organiser/teams", boss)
     rows = [re.findall(r'class="light (\w+)">([^<]+)<', row) for row in text.split("<tr>")[2:]]
     assert rows == [
-        [("good", "in"), ("good", "valid"), ("wait", "not yet")],
+        [("good", "active"), ("good", "valid"), ("wait", "not yet")],
         [("bad", "never logged in"), ("bad", "invalid"), ("wait", "not yet")],
         [("bad", "never logged in"), ("bad", "never uploaded"), ("wait", "not yet")],
     ]
@@ -329,4 +329,5 @@ def test_the_organiser_gives_the_next_team_a_name_and_a_link(held: Held) -> None
         assert said in refused.content.decode().partition('role="alert">')[2].partition("</p>")[0]
     for team, name in (("002", "Paper Cranes"), ("003", "Third")):
         assert boss.post("/organiser/teams", {"name": name, "team": team}).status_code == 200
-    assert "every team has a name" in boss.post("/organiser/teams", {"name": "Fourth"}).content.decode()
+    full = boss.post("/organiser/teams", {"name": "Fourth"}).content.decode()
+    assert "every place in the contest has a name" in full

@@ -38,7 +38,7 @@ def test_an_end_moves_with_a_reason_and_is_written_down(held: Held) -> None:
 def test_nothing_is_moved_into_the_past_or_out_of_order(held: Held) -> None:
     """Not a begin that has passed, not an end to a time that has, not an end behind the next end."""
     held.anonymization()
-    with pytest.raises(DataError, match="is past"):
+    with pytest.raises(DataError, match="is in the past"):
         _moved("anonymization_end", -6.9)
     with pytest.raises(DataError, match="cannot be undone"):
         _moved("anonymization_begin", 2)

@@ -202,7 +202,7 @@ def test_lists_that_unpack_to_far_more_than_the_file_are_refused(tmp_path: Path)
         (lambda text: text.replace("bob", "eve"), "has a user 'eve' who is not in the original"),
         (lambda text: text.rpartition("bob")[0], "has 1 events of user 'bob', but the original has 2"),
         (lambda text: text.replace("T02", "T03"), "of user 'ann' at other times"),
-        (lambda text: text.replace("ramen", "noodles"), "is none of the 3 known places"),
+        (lambda text: text.replace("ramen", "noodles"), "is not one of the 3 known places"),
     ],
 )
 def test_a_release_of_something_else_is_refused(
