@@ -79,6 +79,8 @@ def _say_how(team: object) -> None:
     for wrong in ({"link": "javascript:alert(1)"}, {"link": "https://a b"}, {"text": "x" * 4_001}):
         assert team.post("/team/results", SAID | wrong).status_code == 400  # type: ignore[attr-defined]
     assert "How they did it" not in page("/board", browser())
+    assert team.post("/team/results", SAID | {"text": "We\0merged"}).status_code == 302  # type: ignore[attr-defined]
+    assert "We\ufffdmerged" in page("/board", browser())
     assert team.post("/team/results", SAID).status_code == 302  # type: ignore[attr-defined]
     text = page("/board", browser())
     assert "We merged regions.<br>Then &lt;b&gt;noise&lt;/b&gt;." in text

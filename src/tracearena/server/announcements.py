@@ -118,9 +118,14 @@ def count_open_questions() -> int:
     return Question.objects.filter(answered_at__isnull=True).count()
 
 
+def clean_text(text: str) -> str:
+    """Return a text of a form as it is stored."""
+    # PostgreSQL refuses zero bytes, and browsers end lines with two characters.
+    return text.replace("\0", "\ufffd").replace("\r\n", "\n").strip()
+
+
 def _check_text(text: str) -> str:
-    # PostgreSQL takes no zero byte; browsers end lines by two characters.
-    clean = text.replace("\0", "\ufffd").replace("\r\n", "\n").strip()
+    clean = clean_text(text)
     if not 1 <= len(clean) <= LONGEST_TEXT:
         said = gettext("Write 1 to %(longest)s characters.") % {"longest": LONGEST_TEXT}
         raise ParameterError(said)
@@ -132,7 +137,7 @@ def _check_text(text: str) -> str:
 
 def write_information(text: str, actor: str) -> None:
     """Keep the page in Markdown; an empty text takes it away."""
-    clean = text.replace("\0", "\ufffd").replace("\r\n", "\n").strip()
+    clean = clean_text(text)
     if len(clean) > LONGEST_PAGE:
         said = gettext("The page has at most %(longest)s characters.") % {"longest": LONGEST_PAGE}
         raise ParameterError(said)

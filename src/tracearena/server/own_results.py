@@ -17,6 +17,7 @@ from tracearena.arena.sweep import TIE
 from tracearena.contest import AttackKind, Board, BoardRow, Role
 from tracearena.contest.board import Award
 from tracearena.errors import DataError
+from tracearena.server.announcements import clean_text
 from tracearena.server.errors import RequestRefused
 from tracearena.server.models import Team
 from tracearena.server.results import BoardDrawing
@@ -144,7 +145,7 @@ class WriteUp:
 
 def save_write_up(team: Team, text: str, link: str) -> None:
     """Store what a team says; a link is one that a browser follows to another page, and to nothing else."""
-    text, link = text.strip(), link.strip()
+    text, link = clean_text(text), clean_text(link)
     if len(text) > LONGEST_WRITE_UP:
         message = _("A write-up can have at most %(longest)s characters; this one has %(length)s.")
         raise RequestRefused(400, "write-up", message % {"longest": LONGEST_WRITE_UP, "length": len(text)})
