@@ -98,7 +98,7 @@ class ContestPlan:
 
     @classmethod
     def of(cls, charter: ContestFile, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
-        """Return how many of what a contest's file asks for."""
+        """Return the sizes that a contest's file asks for."""
         rules = charter.rules
         return cls(
             teams=charter.teams,
@@ -139,7 +139,7 @@ class ContestPlan:
         )
 
     def require_agreement(self, charter: ContestFile) -> None:
-        """Refuse a contest's file that speaks of other data."""
+        """Refuse a contest's file that describes other data."""
         mine = self.rules()
         for name in ("users", "reference_days", "original_days", "data_sets", "sample_teams",
                      "pseudonymised_team"):  # fmt: skip

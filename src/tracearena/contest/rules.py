@@ -169,7 +169,7 @@ class Rules:
             )
 
     def name_data_set(self, number: int) -> str:
-        """Return what a team's data set is called: by its challenge where teams defend two.
+        """Return the name of a team's data set: that of its challenge if teams defend two.
 
         >>> Rules().name_data_set(1), Rules(data_sets=2).name_data_set(2)
         ('data set', 'data set against trace inference (TRP)')
@@ -193,7 +193,7 @@ class Rules:
         return Scoring(**{field.name: getattr(self, field.name) for field in fields(Scoring)})
 
     def is_valid(self, utility: float | None) -> bool:
-        """Whether a data set of this utility is published and counts; None is that of nothing."""
+        """Whether a data set of this utility is published and counts; None if nothing was handed in."""
         return utility is not None and self.scoring.is_valid(utility)
 
     def select_counting(self, newest_first: Iterable[tuple[U, float]]) -> tuple[U, float] | None:

@@ -226,7 +226,7 @@ class Files:
 
 
 class PartitionedTraces:
-    """Traces of very many users, a range of them in each file.
+    """Traces of many users, a range of them in each file.
 
     The workers read the files twice: once to find out who is in them, and once to keep the users
     they work on. The process that trains never holds the events. Every worker must reach the folder

@@ -307,7 +307,7 @@ class PrivateRoles(Synthesizer):
 
     @property
     def guarantee(self) -> str:
-        """What is promised of a model that is fitted."""
+        """The privacy guarantee of a fitted model."""
         require_fitted(self, "noisy_")
         if self._seeded:
             return "none: the noise was drawn from a seed, and anyone who guesses the seed can remove it"
@@ -337,7 +337,7 @@ class PrivateRoles(Synthesizer):
         return build_day_traces(out, frame.places, frame.clock, np.arange(1, users + 1))
 
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
-        """Return one virtual person under the id of each training user, to be measured next to her.
+        """Return one virtual person under the id of each training user, to be compared with that user.
 
         The ids and their number are the data's: release what `sample_users` returns instead.
         """
