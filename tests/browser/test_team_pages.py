@@ -161,7 +161,7 @@ def test_before_and_after_are_drawn_of_a_file_that_is_sent_nowhere(
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("#viewer-map .mark")
     assert page.inner_text("#viewer-caption").startswith(
-        f"{100 * (kept - 3) / kept:.1f} % of all events stay"
+        f"{100 * (kept - 3) / kept:.1f} % of all events keep their place"
     )
     assert sent == ["GET /team/traces/1/events"]
 
@@ -206,7 +206,7 @@ def test_an_archive_shows_what_became_of_each_file(
     assert page.evaluate("document.activeElement.id") == "outcome"
     rows = page.locator("#outcome tbody tr").all_inner_texts()
     assert "Receipt" in rows[0]
-    assert "team 003 attacks; you are logged in as team 001" in rows[1]
+    assert "team 003 makes this attack, but you are logged in as team 001" in rows[1]
 
 
 @pytest.mark.long

@@ -17,5 +17,5 @@ def test_a_contest_whose_anonymization_phase_is_over_is_not_made(tmp_path: Path)
         "--begin", "2020-01-01T09:00+09:00", "--json", folder=tmp_path,
     )  # fmt: skip
     assert done.status == 2
-    assert "the anonymization phase would be over already: it ends at 2020-01-08T" in done.err
+    assert "the anonymization phase would already be over: it ends at 2020-01-08T" in done.err
     assert not list(tmp_path.iterdir())

@@ -174,5 +174,5 @@ def test_a_share_of_a_live_board_is_told_with_all_its_digits() -> None:
 
 def test_it_is_told_what_is_counted_as_an_upload() -> None:
     told = " ".join(Rules().explain())
-    assert "once it is received completely, whether its format is right or not" in told
-    assert "late ones, and those that the judge failed to score do not count" in told
+    assert "once it has been received completely, whether or not its format is right" in told
+    assert "late uploads, and uploads that the judge failed to score do not count" in told

@@ -92,7 +92,7 @@ def test_neither_the_session_nor_its_cookie_alone_opens_the_bundle(held: Held) -
     assert secret not in str(stored.get_decoded())
     del client.cookies["unlock"]
     answer = client.get("/team/data/bundle")
-    assert (answer.status_code, "log out and in again" in answer.content.decode()) == (403, True)
+    assert (answer.status_code, "log out and log in again" in answer.content.decode()) == (403, True)
     client.cookies["unlock"] = crypto.make_secret()
     assert client.get("/team/data/bundle").status_code == 403
 

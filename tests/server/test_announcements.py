@@ -67,7 +67,7 @@ def test_a_moved_deadline_is_announced_with_its_reason(held: Held) -> None:
     assert "is now at <time" in text
     assert "The network was down" in text
     give_extra_time("003", "attack_end", SCHEDULE.attack_end + 0.6 * DAY, reason="A power cut", actor="test")
-    assert "extra time of team 003 alone" in _text(browser(), "/")
+    assert "extra time for team 003 only" in _text(browser(), "/")
     made = Announcement.objects.first()
     assert made is not None
     assert announcements.describe_announcement(made) | {"id": 0, "made_at": ""} == {

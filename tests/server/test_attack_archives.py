@@ -146,10 +146,10 @@ def test_the_attacker_comes_from_the_login_alone(attacking: Any) -> None:
     ]
     answer = _send(attacking, _zip(dict.fromkeys(names, b"user_id\n")))
     said = [words for _, words in _rows(answer)]
-    assert said[0] == "The name says that team 002 attacks; you are logged in as team 001."
+    assert said[0] == "The name says that team 002 makes this attack, but you are logged in as team 001."
     assert said[1] == "A team does not attack itself."
     assert said[2] == said[3] == said[4] == "There is no such target."
-    assert "no attack" in said[5]
+    assert "not an attack" in said[5]
     assert "must be like etable_team001-002_data01_IDP.csv" in said[6]
     assert said[7].startswith("Receipt")
     assert "twice" in said[8]
@@ -180,9 +180,9 @@ def _bomb() -> bytes:
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "no archive": (lambda: b"user_id\n1\n", "not a complete zip archive"),
     "cut off": (lambda: _zip({TABLE.format("002"): b"x" * 999})[:-9], "not a complete zip archive"),
-    "empty": (lambda: _zip({}), "0 files were taken"),
-    "a way out": (lambda: _zip({f"../../{TABLE.format('002')}": b"x"}), "leads out of it"),
-    "an absolute name": (lambda: _zip({f"/etc/{TABLE.format('002')}": b"x"}), "leads out of it"),
+    "empty": (lambda: _zip({}), "0 files were received"),
+    "a way out": (lambda: _zip({f"../../{TABLE.format('002')}": b"x"}), "leads out of the archive"),
+    "an absolute name": (lambda: _zip({f"/etc/{TABLE.format('002')}": b"x"}), "leads out of the archive"),
     "an archive in it": (lambda: _zip({"more.zip": b"x"}), "another archive"),
     "an archive after a good file": (
         lambda: _zip({TABLE.format("002"): b"user_id\n", "more.zip": b"x"}),

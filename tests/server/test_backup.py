@@ -104,7 +104,7 @@ def test_the_age_of_the_last_backup_is_known(played: Held, tmp_path: Path) -> No
 
 def test_a_backup_is_never_written_over_and_has_its_name(played: Held, tmp_path: Path) -> None:
     (tmp_path / "friday.tar").write_bytes(b"the last one")
-    with pytest.raises(FileError, match="never written over"):
+    with pytest.raises(FileError, match="never overwritten"):
         write_backup(played.folder, tmp_path / "friday.tar")
     with pytest.raises(ParameterError, match=r"\.tar"):
         write_backup(played.folder, tmp_path / "friday.zip")

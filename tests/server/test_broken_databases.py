@@ -81,7 +81,7 @@ def test_pages_of_a_damaged_database_are_503(held: Held) -> None:
     _damage(held)
     answer = browser().get("/")
     assert answer.status_code == 503
-    assert "does not answer at the moment" in answer.content.decode()
+    assert "is not answering at the moment" in answer.content.decode()
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_a_database_that_is_gone_is_not_made_anew(held: Held) -> None:
     connections.close_all()
     held.folder.database.unlink()
     found = _run("status", held.folder.path)
-    assert (found.returncode, "is not there; restore the last backup" in found.stderr) == (2, True)
+    assert (found.returncode, "is missing; restore the last backup" in found.stderr) == (2, True)
     assert not held.folder.database.exists()
 
 

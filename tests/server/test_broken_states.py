@@ -19,9 +19,9 @@ def _check(answer: Any, status: int, *words: str) -> None:
 
 def test_what_is_not_there_and_what_is_not_allowed(held: Held) -> None:
     """404, 403, 405."""
-    _check(browser().get("/nothing"), 404, "There is nothing here", "Look whether the address is right")
-    _check(joined(held, "001").get("/organiser"), 404, "nothing that you may see")
-    _check(browser(enforce_csrf_checks=True).post("/login", {}), 403, "load the page again")
+    _check(browser().get("/nothing"), 404, "There is nothing at this address", "Check the address")
+    _check(joined(held, "001").get("/organiser"), 404, "not allowed to see it")
+    _check(browser(enforce_csrf_checks=True).post("/login", {}), 403, "reload the page")
 
 
 def test_what_is_too_large(held: Held) -> None:
@@ -32,7 +32,7 @@ def test_what_is_too_large(held: Held) -> None:
         path = "/team"
 
     _check(render_error(Request(), 413), 413, "too large", "The rules say how large")
-    _check(render_error(Request(), 429), 429, "too often", "Wait a few minutes")
+    _check(render_error(Request(), 429), 429, "Too many requests", "Wait a few minutes")
 
 
 def test_a_fault_of_ours(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_a_database_that_is_away(held: Held, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(QuerySet, "get", away)
     for client in (browser(), boss):
-        _check(client.get("/"), 503, "does not answer at the moment", "in a minute")
+        _check(client.get("/"), 503, "is not answering at the moment", "in a minute")
     shaped = caller.get("board")
     assert (shaped.status_code, shaped.json()["error"]["code"]) == (503, "database-away")
 
@@ -81,7 +81,7 @@ def test_pages_of_a_contest_in_which_nothing_happened(held: Held) -> None:
         for address in ("/", "/board", "/organiser", "/organiser/submissions", "/organiser/teams"):
             text = boss.get(address).content.decode()
             assert "<tbody>\n</tbody>" not in text, address
-    assert "Nothing was handed in yet." in boss.get("/organiser/submissions").content.decode()
+    assert "Nothing has been handed in yet." in boss.get("/organiser/submissions").content.decode()
     assert "No judge has started yet." in boss.get("/organiser").content.decode()
     Team.objects.filter(role="team").update(role="sample")
-    assert "There is no team yet." in browser().get("/").content.decode()
+    assert "There are no teams yet." in browser().get("/").content.decode()

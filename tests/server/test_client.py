@@ -174,7 +174,7 @@ def test_a_file_that_came_otherwise_is_not_kept(tmp_path: Path) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, content=CONTENT[:-1] + b"?")
 
-    with pytest.raises(DataError, match="otherwise than the server has it"):
+    with pytest.raises(DataError, match="differs from the server's file"):
         download(client(answer), "files/x", tmp_path / "file.csv", sha256=SHA256, size=len(CONTENT))
     assert list(tmp_path.iterdir()) == []
 
@@ -213,7 +213,7 @@ def test_a_token_travels_by_https_or_not_at_all(url: str) -> None:
 def test_a_login_is_kept_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And refused when others can read it."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    with pytest.raises(ParameterError, match="nobody has logged in"):
+    with pytest.raises(ParameterError, match="you are not logged in"):
         keeping.read_login()
     login = keeping.Login("https://contest.example.org", "secret")
     assert "secret" not in repr(login)
@@ -270,5 +270,5 @@ def test_a_receipt_that_is_not_in_the_signed_list_is_told(
         (3, "LISTED OTHERWISE", True),
         (4, "its phase is not closed yet", False),
     ]
-    with pytest.raises(DataError, match="signed by another key"):
+    with pytest.raises(DataError, match="not signed with the contest's key"):
         check_receipts(client(_Lists(lines, 32 * b"o")))

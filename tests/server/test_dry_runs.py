@@ -30,8 +30,8 @@ def test_before_the_anonymization_phase_it_names_who_has_not_come(held: Held) ->
     joined(held, "001")
     assert _told() == {
         "001": ("good", "can begin"),
-        "002": ("bad", "nobody has come in"),
-        "003": ("bad", "nobody has come in"),
+        "002": ("bad", "nobody has joined"),
+        "003": ("bad", "nobody has joined"),
     }
 
 

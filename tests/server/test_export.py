@@ -47,7 +47,7 @@ def test_an_export_refuses_while_a_job_is_open(over: Held, tmp_path: Path) -> No
     """T17: And makes nothing; when all is done it goes."""
     bench, path = JudgeFiles(over.folder, over.judge_private_key), tmp_path / "friday.zip"
     queue.enqueue("rescore", "rescore/1/1")
-    with pytest.raises(DataError, match="1 jobs to do"):
+    with pytest.raises(DataError, match="1 jobs left"):
         export_contest(bench, path)
     assert not path.exists()
     Job.objects.filter(key="rescore/1/1").delete()
@@ -154,7 +154,7 @@ def test_every_edit_of_an_archive_is_a_finding(over: Held, tmp_path: Path) -> No
             drop_line("everybody/receipts_anonymization.csv"),
             "signature: everybody/receipts_anonymization.csv",
         ),
-        "no list": (
+        "not a list": (
             lambda folder: (folder / "everybody/receipts_attack.csv").unlink(),
             "receipt: everybody/receipts_attack.csv",
         ),

@@ -102,8 +102,8 @@ def test_extra_time_is_more_time_and_ends_before_the_next_phase(held: Held) -> N
             SCHEDULE.results_begin + MS,
             "before the opening of the results",
         ),
-        ("003", "attack_end", SCHEDULE.attack_begin, "is past"),
-        ("003", "anonymization_end", SCHEDULE.anonymization_end + DAY / 2, "is past"),
+        ("003", "attack_end", SCHEDULE.attack_begin, "is in the past"),
+        ("003", "anonymization_end", SCHEDULE.anonymization_end + DAY / 2, "is in the past"),
         ("000", "attack_end", LATER, "one of 001, 002, 003"),
         ("003", "attack_begin", LATER, "one of anonymization_end, attack_end"),
     ):
@@ -111,7 +111,7 @@ def test_extra_time_is_more_time_and_ends_before_the_next_phase(held: Held) -> N
             give_extra_time(team, point, to, **WHY)
     assert (AuditEntry.objects.count(), Contest.get_current().extra_time) == (acts, {})
     give_extra_time("003", "attack_end", LATER, **WHY)
-    with pytest.raises(DataError, match="team 003 has extra time beyond it"):
+    with pytest.raises(DataError, match="team 003 has extra time that ends later"):
         move_point("results_begin", LATER - MS, **WHY)
     move_point("results_begin", LATER, **WHY)
 

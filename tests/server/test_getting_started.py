@@ -123,7 +123,7 @@ def test_a_wheel_is_served_to_pip_and_named_in_the_line(held: Held, tmp_path: Pa
     assert browser().get("/wheels/..%2fserver.json").status_code == 404
     for wrong in ("tracearena-99-py3-none-any.whl", "other-1-py3-none-any.whl", "tracearena.whl"):
         (tmp_path / wrong).write_bytes((tmp_path / name).read_bytes())
-        with pytest.raises(FileError, match="no wheel of this version"):
+        with pytest.raises(FileError, match="not a wheel of this version"):
             check_wheel(tmp_path / wrong)
     (tmp_path / name).write_text("no archive")
     with pytest.raises(FileError, match="not a ZIP archive"):

@@ -112,7 +112,7 @@ def test_names_links_and_a_wheel_come_with_the_contest(tmp_path: Path) -> None:
     assert done.status == 0, done.err
     assert "team 001 Paper Cranes" in done.out
     assert "only this machine can reach" in done.err, "nobody said where browsers come"
-    assert "the people of 3 teams are being made" in done.err, "a pipe hears something as well"
+    assert "creating the people of 3 teams" in done.err, "a pipe hears something as well"
     links = tmp_path / "links.csv"
     assert links.stat().st_mode & 0o777 == 0o600
     rows = csv_rows(links.read_text())
@@ -156,7 +156,7 @@ def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path: Path) -> No
     assert "001 to 003" in refused(tmp_path, "--names", "names.csv", "--teams", "3")
     (tmp_path / "links.csv").touch()
     assert "links are written to a new file" in refused(tmp_path, "--links", "links.csv")
-    assert "no wheel of this version" in refused(tmp_path, "--wheel", "names.csv")
+    assert "not a wheel of this version" in refused(tmp_path, "--wheel", "names.csv")
     (tmp_path / "friday").mkdir()
     (tmp_path / "friday" / "something").touch()
     assert "not an empty folder" in refused(tmp_path)

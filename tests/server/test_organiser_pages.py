@@ -45,10 +45,10 @@ def test_a_judge_that_is_away_is_missed_by_those_who_have_come_in(held: Held) ->
     boss, member = organiser(held), joined(held, "001")
     for seen, away in ((timedelta(seconds=5), False), (timedelta(seconds=90), True)):
         _worker(seen)
-        assert ("No judge has shown a sign of life" in page("/organiser", boss)) == away
-        assert ("The judge is away" in page("/", member)) == away
-        assert "judge is away" not in page("/")
-        state = "not seen for 1 minute" if away else "works"
+        assert ("No judge has responded" in page("/organiser", boss)) == away
+        assert ("The judge is not running" in page("/", member)) == away
+        assert "judge is not running" not in page("/")
+        state = "not seen for 1 minute" if away else ">running<"
         assert state in page("/organiser", boss)
 
 
@@ -57,7 +57,7 @@ def test_the_control_room_counts_what_waits_and_what_failed(held: Held, tmp_path
     from tracearena.server.models import Job, JobState
 
     boss = organiser(held)
-    assert "Nothing waits." in page("/organiser", boss)
+    assert "Nothing is waiting." in page("/organiser", boss)
     held.anonymization()
     hands.defend(held, "001", tmp_path)
     held.at(SCHEDULE.anonymization_begin + DAY + timedelta(minutes=30))
@@ -118,14 +118,14 @@ def test_the_checklist_turns_as_things_become_true(
         assert text.count('<li class="unmet">') == sum(not one.met for one in checks)
         return {one.words for one in checks if not one.met}
 
-    came = "Somebody of every team has come in."
+    came = "At least one member of every team has joined."
     assert came in unmet()
     for team in ("001", "002", "003"):
         joined(held, team)
     assert came not in unmet()
-    assert "A judge works." in unmet()
+    assert "A judge is running." in unmet()
     _worker(timedelta(0))
-    assert "A judge works." not in unmet()
+    assert "A judge is running." not in unmet()
 
     held.anonymization()
     valid, checked = "Every team has handed in a valid data set.", "Every upload is checked."
@@ -211,7 +211,7 @@ def test_an_organiser_is_told_whose_a_page_of_teams_is(held: Held) -> None:
     """Not to log in, which is done."""
     answer = organiser(held).get("/team")
     assert answer.status_code == 404
-    assert "you belong to no team" in answer.content.decode()
+    assert "you are in no team" in answer.content.decode()
     assert "logged in" not in answer.content.decode()
 
 
@@ -239,14 +239,14 @@ def test_lights_tell_who_needs_help(held: Held, tmp_path: Path, monkeypatch: pyt
     text = page("/organiser/teams", boss)
     rows = [re.findall(r'class="light (\w+)">([^<]+)<', row) for row in text.split("<tr>")[2:]]
     assert rows == [
-        [("good", "in"), ("good", "valid"), ("wait", "not yet")],
+        [("good", "active"), ("good", "valid"), ("wait", "not yet")],
         [("bad", "never logged in"), ("bad", "invalid"), ("wait", "not yet")],
         [("bad", "never logged in"), ("bad", "never uploaded"), ("wait", "not yet")],
     ]
     shown = page("/organiser/submissions", boss)
     assert "wrong-header" in shown
     assert page("/organiser/submissions?team=003", boss).count('<th scope="row">') == 0
-    assert "Nothing was handed in yet." in page("/organiser/submissions?team=003", boss)
+    assert "Nothing has been handed in yet." in page("/organiser/submissions?team=003", boss)
 
 
 @pytest.mark.slow
@@ -261,10 +261,10 @@ def test_a_re_scoring_is_started_compared_and_decided(
     assert boss.post("/organiser/rescoring", {"reason": ""}).status_code == 400
     first = boss.post("/organiser/rescoring", {"reason": "a <u>doubt</u>"}).headers["Location"]
     assert boss.post("/organiser/rescoring", {"reason": "another"}).status_code == 409
-    assert "scores are still to be made" in page(first, boss)
+    assert "scores remain to be computed" in page(first, boss)
     assert boss.post(f"{first}/apply").status_code == 409
     assert boss.post(f"{first}/cancel").headers["Location"] == first
-    assert "all is as it was" in page(first, boss)
+    assert "the scores stay as they were" in page(first, boss)
 
     victim = Score.objects.filter(key__startswith="utility/").first()
     assert victim is not None
@@ -276,7 +276,7 @@ def test_a_re_scoring_is_started_compared_and_decided(
         (victim.key, "0.75")
     ]
     boss.post(f"{second}/apply")
-    assert "The new scores count since" in page(second, boss)
+    assert "The new scores have counted since" in page(second, boss)
     assert Score.objects.get(key=victim.key, rescoring=None).value == victim.value
     assert "a &lt;u&gt;doubt&lt;/u&gt;" in page("/organiser/rescoring", boss)
     assert boss.get("/organiser/rescoring/999").status_code == 404
@@ -316,7 +316,7 @@ def test_the_organiser_gives_the_next_team_a_name_and_a_link(held: Held) -> None
     refused = boss.post("/organiser/teams", {"name": "Fog <Bank>"})
     assert (refused.status_code, "may have been sent" in refused.content.decode()) == (409, True)
     text = boss.post("/organiser/teams", {"name": "Fog <Bank>", "team": "001"}).content.decode()
-    assert "1 link that this team was given before is void." in text
+    assert "1 earlier link of this team is no longer valid." in text
     secret = re.search(r"/join#([\w-]+)</code>", text)
     assert secret is not None
     assert "001 Fog &lt;Bank&gt;" in text
@@ -329,4 +329,5 @@ def test_the_organiser_gives_the_next_team_a_name_and_a_link(held: Held) -> None
         assert said in refused.content.decode().partition('role="alert">')[2].partition("</p>")[0]
     for team, name in (("002", "Paper Cranes"), ("003", "Third")):
         assert boss.post("/organiser/teams", {"name": name, "team": team}).status_code == 200
-    assert "every team has a name" in boss.post("/organiser/teams", {"name": "Fourth"}).content.decode()
+    full = boss.post("/organiser/teams", {"name": "Fourth"}).content.decode()
+    assert "every place in the contest has a name" in full

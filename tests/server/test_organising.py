@@ -38,7 +38,7 @@ def test_an_end_moves_with_a_reason_and_is_written_down(held: Held) -> None:
 def test_nothing_is_moved_into_the_past_or_out_of_order(held: Held) -> None:
     """Not a begin that has passed, not an end to a time that has, not an end behind the next end."""
     held.anonymization()
-    with pytest.raises(DataError, match="is past"):
+    with pytest.raises(DataError, match="is in the past"):
         _moved("anonymization_end", -6.9)
     with pytest.raises(DataError, match="cannot be undone"):
         _moved("anonymization_begin", 2)
@@ -139,7 +139,7 @@ def test_the_commands_say_the_same(held: Held) -> None:
     assert (full.status, "may have been sent" in full.err) == (2, True)
     added = tracearena(*add, "--team", "001", "--json")
     assert added.json["number"] == "001"
-    assert "1 link that team 001 was given before is void" in added.err
+    assert "1 earlier link of team 001 is no longer valid" in added.err
     assert added.json["link"].startswith("http://127.0.0.1:8000/join#")
     assert "001   Cranes" in tracearena("contest", "team", "list", folder).out
     refused = tracearena(

@@ -29,7 +29,7 @@ def test_crowds_are_shown_once_published_and_losses_with_the_results(
     hands.defend(held, "001", tmp_path)
     hands.defend(held, "002", tmp_path, "MRLH(0,0,1)")
     hands.judged(held)
-    assert "Nothing of it is published." in page("/team/released/1", member)
+    assert "Nothing of it is published yet." in page("/team/released/1", member)
     assert "/team/released/1" not in page("/team/traces/1", member)
     held.attack()
     hands.judged(held)
@@ -37,7 +37,7 @@ def test_crowds_are_shown_once_published_and_losses_with_the_results(
     assert "After: 0% of the crowd would have to move" in text
     assert "only the judge knows" in text
     assert "/team/released/1" in page("/team/traces/1", member)
-    assert "Nothing of it is published." in page("/team/released/1", other)
+    assert "Nothing of it is published yet." in page("/team/released/1", other)
     held.results()
     hands.judged(held)
     assert "Where usefulness is lost: 0% in the whole city" in page("/team/released/1", member)

@@ -55,7 +55,7 @@ def test_without_an_archive_the_page_says_so(held: Held) -> None:
     """Organisers are told how one comes there, and a folder that is not there is an empty one."""
     for present in (True, False):
         text = page("/archive")
-        assert "There is none here yet." in text
+        assert "There are none yet." in text
         assert "<code>archive</code>" not in text
         if present:
             held.folder.archive.rmdir()
@@ -72,7 +72,7 @@ def test_a_past_contest_is_shown_with_its_awards_board_and_archive(boss: Any, ov
     assert "Best anonymization" in text
     text = page("/archive/test-contest.zip")
     assert hashlib.sha256(path.read_bytes()).hexdigest() in text
-    assert "the original traces as well" in text
+    assert "contains the original traces" in text
     assert 'href="/archive/test-contest.zip/numbers/board.csv"' in text
     assert 'href="/archive/test-contest.zip/numbers/privacy.csv"' in text
     sent = browser().get("/archive/test-contest.zip/download")
@@ -139,7 +139,7 @@ def test_what_does_not_fit_is_no_past_contest(boss: Any, member: Any, over: Held
         path.write_bytes(whole)
         _rewritten(path, changes)
         os.utime(path, (number, number))
-        assert "There is none here yet." in page("/archive"), name
+        assert "There are none yet." in page("/archive"), name
         assert browser().get("/archive/test-contest.zip").status_code == 404, name
         assert browser().get("/archive/test-contest.zip/download").status_code == 404, name
     assert "test-contest.zip" not in page("/archive", member)
@@ -194,7 +194,7 @@ def test_the_judge_makes_it_and_the_organiser_alone_fetches_it(boss: Any, member
     assert b"".join(boss.get(address).streaming_content) == path.read_bytes()
     assert member.get(address).status_code == 404
     assert browser().get(address).status_code == 302
-    assert "There is none here yet." in page("/archive")
+    assert "There are none yet." in page("/archive")
     acts = list(AuditEntry.objects.values_list("act", flat=True))
     assert acts[-2:] == ["archive asked for", "contest exported"]
     boss.post("/organiser/export", {"for": "everybody"})
@@ -206,7 +206,7 @@ def test_the_judge_makes_it_and_the_organiser_alone_fetches_it(boss: Any, member
 def test_originals_of_real_people_stay_where_they_are(boss: Any, over: Held) -> None:
     """The page says so, and there is no way to ask for them in the browser."""
     Contest.objects.update(people="real")
-    assert "original traces are left out" in page("/organiser/export", boss)
+    assert "leaves out their original traces" in page("/organiser/export", boss)
     boss.post("/organiser/export", {"include_originals": "yes", "for": "organisers"})
     hands.judged(over)
     names = zipfile.ZipFile(over.folder.exports / "test-contest.zip").namelist()

@@ -86,7 +86,7 @@ def test_every_page_says_where_one_is(held: Held) -> None:
         (SCHEDULE.anonymization_begin + DAY, '<li aria-current="step">Anonymization'),
         (SCHEDULE.anonymization_end, "Pause: the next phase begins in"),
         (SCHEDULE.attack_begin, '<li aria-current="step">Attack'),
-        (SCHEDULE.results_begin, "when the organiser has published them"),
+        (SCHEDULE.results_begin, "once the organiser has published them"),
     ],
 )
 def test_the_strip_tells_the_phase_and_what_is_left(held: Held, at: Any, said: str) -> None:

@@ -174,7 +174,7 @@ def test_one_at_a_time_and_only_when_it_is_whole(scored: Held, monkeypatch: pyte
     made.refresh_from_db()
     failed = [one for one in rescore.compare_scores(made) if one.after is None]
     assert len(failed) == 4
-    with pytest.raises(ParameterError, match="not whole"):
+    with pytest.raises(ParameterError, match="incomplete"):
         rescore.apply_rescoring(made, "organiser")
     made.refresh_from_db()
     assert made.state == RescoringState.COMPARED

@@ -81,7 +81,7 @@ def test_a_second_server_is_refused_and_says_who_serves(held: Held) -> None:
     with _started([*command, *key, "--port", port, "--workers", "1"]) as first:
         second = tracearena("contest", "serve", held.folder.path, "--port", str(find_free_port()), *key)
         assert (second.status, second.out) == (2, "")
-        assert f"is being served already by process {first.pid} (" in second.err
+        assert f"is already being served by process {first.pid} (" in second.err
         assert "contest serve" in second.err
         assert "--only judges" in second.err
         link = tracearena("contest", "organiser", "add", held.folder.path, "--json")

@@ -55,7 +55,7 @@ def test_the_start_page_says_what_to_do_next(
     """In one sentence, in every phase and state, and until when."""
     hands.without_children(monkeypatch)
     client = joined(held, "001")
-    assert "Fetch your data" in _step(client)
+    assert "Download your data" in _step(client)
     held.anonymization()
     assert "nothing was handed in yet" in _step(client)
     assert SCHEDULE.anonymization_end.isoformat() in _step(client)
@@ -65,7 +65,7 @@ def test_the_start_page_says_what_to_do_next(
     assert "See why your upload" in _step(client)
     by_form(client, "obfuscated/1", _all_deleted(held, tmp_path), "b")
     hands.judged(held)
-    assert "the utility is below 0.7" in _step(client)
+    assert "their utility is below 0.7" in _step(client)
     hands.defend(held, "001", tmp_path)
     hands.judged(held)
     assert "valid; you may hand in something better" in _step(client)

@@ -221,7 +221,7 @@ class GpsAttack(Algorithm, ABC):
 
     @abstractmethod
     def recover(self, released: GpsTraces) -> GpsTraces:
-        """Return the same points at the positions that the attacker believes in."""
+        """Return the same points at the positions that the attacker estimates."""
 
 
 class Synthesizer(Algorithm, ABC):

@@ -146,7 +146,7 @@ class Description:
 
 
 def describe(name: str) -> Description:
-    """Return what an algorithm of the catalogue does and takes; an import path will do, too.
+    """Return what an algorithm of the catalogue does and takes; an import path is accepted too.
 
     >>> describe("Thin").parameters[0].unit
     's'

@@ -1,4 +1,4 @@
-"""Where both sides meet: releases are made, attacked and scored.
+"""Experiments: releases are made, attacked and scored.
 
 `run_sweep` tries many defences against an `Ensemble` of attacks, `evaluate` judges synthetic traces,
 `pseudonymise` makes a release, `tune` and `measure_fairness` compare over teams.

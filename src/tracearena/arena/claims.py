@@ -111,7 +111,10 @@ def check_privacies_correlate(pairs: Iterable[tuple[float | None, float | None]]
     statement = mark_for_translation("who is safe from trace inference is safe from re-identification")
     if found is None:
         return ClaimResult(
-            statement, False, mark_for_translation("R is not defined: too few releases, or all alike"), None
+            statement,
+            False,
+            mark_for_translation("R is not defined: too few releases, or all are equal"),
+            None,
         )
     return ClaimResult(statement, found >= STRONG, f"R = {found:.3f}, it takes {STRONG:g}", found)
 

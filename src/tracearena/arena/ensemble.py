@@ -85,7 +85,7 @@ class Scoring:
 
     @property
     def attacker_settings(self) -> dict[str, float]:
-        """What an attacker who wants a good score takes into account, by the names of its settings."""
+        """The rules of the score that an attacker can take into account, by the names of its settings."""
         return {"sensitive_weight": self.sensitive_weight, "limit_km": self.inference_limit_km}
 
 
@@ -117,18 +117,18 @@ class AttackScores(Result):
 
     @property
     def minima(self) -> tuple[float, float]:
-        """Both, where both kinds of attack were made; an error otherwise."""
+        """Both minima; raises an error if attacks of one kind are missing."""
         if self.s_R_min is None or self.s_T_min is None:
             raise DataError("attacks of both kinds are needed, with names in -R and in -T")
         return self.s_R_min, self.s_T_min
 
     @property
     def strongest(self) -> tuple[str | None, str | None]:
-        """Names of the re-identification and the trace inference that left the least; of equals the first."""
+        """Names of the strongest re-identification and the strongest trace inference; the first of equals."""
         return _find_lowest(self.reidentification), _find_lowest(self.trace_inference)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all scores, both minima and whose they are as plain values."""
+        """Return all scores, both minima and the attacks behind them as plain values."""
         return {
             **self.reidentification,
             **self.trace_inference,
@@ -140,7 +140,7 @@ class AttackScores(Result):
 
 
 class Ensemble:
-    """A team of attacks: equal matchers are fitted once and asked once for each release.
+    """Several attacks that share work: equal matchers are fitted once, and run once per release.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class Ensemble:
     def answers(
         self, anonymized: ObfuscatedTraces, *, defence: Obfuscator | None = None, seed: SeedLike = None
     ) -> Iterator[tuple[Attack, IdTable | Traces]]:
-        """Attack a release and give the answer of one attack after the other, those that share work together.
+        """Attack a release, and yield the answer of each attack; attacks that share work follow each other.
 
         What an attack draws depends on the seed and on its own name only, not on the other attacks.
         """
@@ -234,7 +234,7 @@ class Ensemble:
     def attempts(
         self, anonymized: ObfuscatedTraces, defence: Obfuscator | None, seed: SeedLike
     ) -> Iterator[tuple[Attack, IdTable | Traces | TracearenaError]]:
-        """Give the answer of every attack, or the error that it ended with.
+        """Yield the answer of every attack, or the error that it raised.
 
         A match is kept as long as attacks answer from it, and no longer: it is the largest thing here.
         """
@@ -248,7 +248,7 @@ class Ensemble:
     def rankings(
         self, anonymized: ObfuscatedTraces, *, defence: Obfuscator | None = None, seed: SeedLike = None
     ) -> Iterator[tuple[Attack, NDArray[np.int64] | TracearenaError]]:
-        """Give whom every re-identification attack considers for each pseudonym, or the error it ended with.
+        """Yield the candidates of every re-identification attack for each pseudonym, or its error.
 
         Pseudonyms × users (indices of the reference users), the answer first; -1 where an attack names
         nobody else. An attack without a matcher names one user. Others than re-identification are left out.

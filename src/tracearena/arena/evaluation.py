@@ -58,7 +58,7 @@ class Evaluation(Result):
         return self.utility.to_dict() | values
 
     def plot(self, *, baselines: Mapping[str, Utility] | None = None, interactive: bool = False) -> Any:
-        """Draw how far the synthetic traces are from the testing traces, and what they betray.
+        """Draw how far the synthetic traces are from the testing traces, and what they reveal.
 
         Parameters
         ----------

@@ -72,7 +72,7 @@ class ServiceResult(Result):
 
 
 def knowing_attacker(training: Traces, defence: FakeTraces, *, seed: SeedLike = None) -> ViterbiTracking:
-    """Return an attacker who makes fakes as people do, and so knows how those move ([sglt] leaves him out).
+    """Return an attacker who can make fakes, and so knows how fakes move (not in [sglt]).
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Deanonymisation(Result):
 
     @property
     def balanced_accuracy(self) -> float:
-        """Mean over the classes that were asked about of the share given to them: each counts alike."""
+        """Mean over the tested classes of the share that is classified correctly: each class counts alike."""
         asked = self.confusion.sum(axis=1)
         return float((np.diag(self.confusion)[asked > 0] / asked[asked > 0]).mean())
 

@@ -75,7 +75,7 @@ class DefenceBounds(Result):
 
     @property
     def is_artefact(self) -> bool:
-        """Whether the attacks made, without Habits-T, leave more than time profiles alone."""
+        """Whether the score under the attacks that were run, without Habits-T, is above the ceiling."""
         return self.above is not None and self.above.value > 0
 
 
@@ -96,7 +96,7 @@ class Bounds(Result):
 
     @property
     def artefacts(self) -> list[DefenceBounds]:
-        """The defences that the attacks made put above the ceiling."""
+        """The defences whose score under the attacks that were run is above the ceiling."""
         return [one for one in self.defences if one.is_artefact]
 
     def to_dict(self) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def bounds(
     scoring: Scoring | None = None,
     seed: SeedLike = None,
 ) -> Bounds:
-    """Return between which values s_T of each defence must lie, and which attacks stand outside.
+    """Return the range in which s_T of each defence must lie, and the attacks that score outside of it.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class Release:
 
 
 def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Release:
-    """Shuffle the users, and number them again above all user ids.
+    """Shuffle the users, and give them numbers above all user ids as pseudonyms.
 
     Users 1..n get the pseudonyms n+1..2n. Any other whole numbers as user ids are continued from
     the largest one; users with text ids get ``P`` and a number from n+1 to 2n.

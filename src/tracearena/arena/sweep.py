@@ -431,7 +431,7 @@ def require_success(rows: Sequence[SweepRow]) -> Sequence[SweepRow]:
 
 
 def best_defences(rows: Sequence[SweepRow]) -> tuple[str | None, list[SweepRow]]:
-    """Return the valid rows with the highest privacy, all of them if they tie, and what it is called.
+    """Return the valid rows with the highest privacy (several if they tie), and the name of that score.
 
     Trace inference counts (``"s_T_min"``); re-identification where there was no trace inference.
     Scores that differ by at most 1e-9 are a tie.
@@ -456,7 +456,7 @@ def _row_from_json(kept: dict[str, Any]) -> SweepRow:
 
 
 def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
-    """Write one line per defence: utility, valid, a column for each attack, both minima and whose, the error.
+    """Write one line per defence: utility, validity, each attack, both minima and their attacks, the error.
 
     A value that does not exist is left empty: the minimum of attacks of a kind that nobody made, and every
     score of a defence that failed.

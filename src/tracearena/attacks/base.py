@@ -46,7 +46,7 @@ class Match(Protocol):
 
     @property
     def exclusive(self) -> Ints:
-        """A user of its own for each pseudonym; `NOBODY` (-1) when all are taken."""
+        """A different user for each pseudonym; `NOBODY` (-1) when all users are taken."""
 
     @property
     def ranked(self) -> Ints:
@@ -89,7 +89,7 @@ class Matcher(ABC):
         """Return the user of each pseudonym."""
 
     def with_detected_mechanism(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Matcher:
-        """Return the matcher that this one turns out to be when it sees a release: itself, or its equal.
+        """Return the matcher to use for a release: itself, or one with the defence that it detects.
 
         Matchers that turn out to be equal can share one match.
         """
@@ -136,7 +136,7 @@ class MatchingIdentification(MatchingAttack, ReidentificationAttack):
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[match.best])
 
     def rank_from(self, match: Match) -> Ints:
-        """Return whom the attack considers for each pseudonym, its answer first (as in `Match.ranked`)."""
+        """Return the candidates for each pseudonym, the answer first (as in `Match.ranked`)."""
         return match.ranked
 
 

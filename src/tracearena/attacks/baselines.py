@@ -38,7 +38,7 @@ class RandomIdentification(ReidentificationAttack):
     name: ClassVar[str] = "Random-R"
 
     def fit(self, reference: Traces) -> Self:
-        """Remember who the users are."""
+        """Store the ids of the users."""
         require_kind(self, reference, Traces)
         require_users(reference)
         self.user_ids_ = reference.user_ids
@@ -59,7 +59,7 @@ class RandomInference(TraceInferenceAttack):
     name: ClassVar[str] = "Random-T"
 
     def fit(self, reference: Traces) -> Self:
-        """Remember who the users are."""
+        """Store the ids of the users."""
         require_kind(self, reference, Traces)
         self.user_ids_ = reference.user_ids
         return self
@@ -148,7 +148,7 @@ class AlignedMatcher(Matcher):
         return f"Aligned({self.limit_km:g})"
 
     def fit(self, reference: Traces) -> Self:
-        """Remember where everybody is at every instant, the first time if she is at several places."""
+        """Store the place of every user at every instant; the first one if there are several."""
         require_users(reference)
         self.user_ids_ = reference.user_ids
         self.reference_ = reference

@@ -139,7 +139,7 @@ class FuzzyMatcher(Matcher):
         return f"FuzzyCount({self.weighting},{self.eta:g},{self.decay:g},spread={self.spread})"
 
     def fit(self, reference: Traces) -> Self:
-        """Make a feature vector of every user from her fuzzy counts."""
+        """Compute a feature vector of every user from the user's fuzzy counts."""
         require_users(reference)
         self.user_ids_ = reference.user_ids
         self.reference_ = reference

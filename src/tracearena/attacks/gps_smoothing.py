@@ -22,7 +22,7 @@ _POINTS_PER_BLOCK = 1 << 16
 
 @dataclass(frozen=True, kw_only=True)
 class Interpolation(GpsAttack):
-    """Fill in the way between the values of time-dependent noise.
+    """Interpolate between the positions of time-dependent noise.
 
     A run of equal positions in a trajectory is one piece that took its first point's value; the
     points between the first of a piece and the first of the next are put on the geodesic between
@@ -36,7 +36,7 @@ class Interpolation(GpsAttack):
     name: ClassVar[str] = "Interpolate"
 
     def recover(self, released: GpsTraces) -> GpsTraces:
-        """Return the points moved onto the ways between the pieces."""
+        """Return the points moved onto the lines between the pieces."""
         require_kind(self, released, GpsTraces)
         order = released.trajectory_order
         latitude, longitude = released.latitude[order], released.longitude[order]
@@ -133,7 +133,7 @@ class InterpolationSmoothing(GpsAttack):
         Smoothing(k=self.k, feedback=self.feedback)
 
     def recover(self, released: GpsTraces) -> GpsTraces:
-        """Return the points on the averaged ways between the pieces."""
+        """Return the points on the averaged lines between the pieces."""
         require_kind(self, released, GpsTraces)
         return Smoothing(k=self.k, feedback=self.feedback).recover(Interpolation().recover(released))
 

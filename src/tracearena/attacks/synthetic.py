@@ -199,7 +199,7 @@ class MembershipResult(Result):
 
     @property
     def guess(self) -> float:
-        """Accuracy without looking: the share of the larger kind, by always answering it.
+        """Accuracy of guessing: the share of the larger group, which always answering that group achieves.
 
         >>> result = MembershipResult(advantage=0.0, accuracy=0.8006, members=863, non_members=215)
         >>> round(result.guess, 4)

@@ -90,7 +90,7 @@ class Protection(Record):
 
     @property
     def least(self) -> DefenceTrial | None:
-        """The trial with the least risk, of those that every attack was run on; else of all."""
+        """The trial with the lowest risk among those that all attacks were run on, or else among all."""
         known = [one for one in self.trials if one.risk is not None]
         whole = [one for one in known if not one.at_least]
         return min(whole or known, key=lambda one: one.risk.high, default=None)  # type: ignore[union-attr]

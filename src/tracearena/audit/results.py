@@ -121,12 +121,12 @@ class Audit(Record):
 
     @property
     def judges_risks(self) -> bool:
-        """Whether the risks count: those of the file as it is do not, where the release is of nobody."""
+        """Whether the risks count: those of the file as it is do not if the release is synthetic."""
         return self.synthetic is None or self.after is not None
 
     @property
     def verdict(self) -> LightColour:
-        """The worst of the lights; grey where nobody was looked for."""
+        """The worst of the lights; grey if nobody was attacked."""
         return find_worst_colour(self.lights)
 
     @property

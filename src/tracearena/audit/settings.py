@@ -58,7 +58,7 @@ class Proportion(Result):
 
     @property
     def advantage(self) -> Proportion:
-        """How much more than guessing: the same less the chance, at least 0."""
+        """The share above guessing, at least 0."""
         value, low, high = (max(end - self.chance, 0.0) for end in (self.value, self.low, self.high))
         return Proportion(value, low, high, self.people, 0.0)
 
@@ -172,11 +172,11 @@ class Settings(Record):
             require_switch(name, getattr(self, name))
 
     def limit(self, question: str) -> float:
-        """Return what may be found of a question (a key of `LIMITS`)."""
+        """Return the limit of a question (a key of `LIMITS`)."""
         return float(getattr(self, LIMITS[question]))
 
     def in_force(self) -> Settings:
-        """Return what is really measured with: a quick audit takes fewer people and draws."""
+        """Return the settings that apply: a quick audit takes fewer people and draws."""
         if not self.quick:
             return self
         return replace(self, people=min(self.people, 200), draws=min(self.draws, 10))

@@ -1,4 +1,4 @@
-"""The embedded city: believable people on a map of its own, so that everything runs with no download.
+"""The embedded city: simulated people on an invented map, so that everything runs without a download.
 
 `simulate` makes `Traces` with their `Places` and `Clock`, `simulate_gps` and `simulate_fleet` make points of
 people and of vehicles; `regions` and `pois` are the map, `laws` measures how human any traces look.

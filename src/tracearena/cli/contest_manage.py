@@ -51,7 +51,9 @@ def add_named_team(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the team.")],
     number: Annotated[
         str | None,
-        typer.Option("--team", help="Which free team, such as 004; a link that it was given becomes void."),
+        typer.Option(
+            "--team", help="Number of the free team, such as 004; its earlier link becomes invalid."
+        ),
     ] = None,
     base_url: BaseUrlOption = None,
     judge_key: JudgeKeyOption = None,
@@ -95,10 +97,10 @@ def rename_teams(
 
     if file is not None:
         if number is not None:
-            raise ParameterError(f"{file}: says which names; leave NUMBER and NAME or --names out")
+            raise ParameterError(f"{file}: has the names; leave out NUMBER and NAME, or --names")
         names = read_team_names(file)
     elif number is None or name is None:
-        raise ParameterError("which team is to be called what? Say NUMBER and NAME, or --names FILE")
+        raise ParameterError("give the NUMBER and the new NAME of a team, or --names FILE")
     else:
         names = {number: name}
     renamed = teams.rename_teams(names, _ACTOR)
@@ -161,8 +163,8 @@ def _print_team_link(made: TeamLink, base: str, as_json: bool) -> None:
     print_link(f"team {team}", made.secret, base, as_json, number=team.number, name=team.name)
     if made.withdrawn:
         note(
-            f"{made.withdrawn} link{'s' * (made.withdrawn > 1)} that team {team.number} was given before "
-            f"{'are' if made.withdrawn > 1 else 'is'} void"
+            f"{made.withdrawn} earlier link{'s' * (made.withdrawn > 1)} of team {team.number} "
+            f"{'are' if made.withdrawn > 1 else 'is'} no longer valid"
         )
 
 
@@ -676,7 +678,7 @@ def clock(
     """Show the contest's time and this machine's clock, or set the contest's time back to the clock.
 
     The contest's time never runs backwards: while the clock is behind the latest time that the judges have
-    seen, the contest's time stands still. Use --set-back after the clock was ahead by mistake. It is refused
+    seen, the contest's time stops. Use --set-back after the clock was ahead by mistake. It is refused
     if a phase was closed or the results were published at the wrong time.
 
     Example:
@@ -699,4 +701,4 @@ def clock(
     typer.echo(f"contest  {now.isoformat()}")
     typer.echo(f"clock    {shown.isoformat()}")
     if ahead_s:
-        typer.echo(f"the contest's time stands still for {ahead_s:,.0f} s, until the clock has caught up")
+        typer.echo(f"the contest's time stops for {ahead_s:,.0f} s, until the clock has caught up")

@@ -94,13 +94,13 @@ def new(
         Path | None,
         typer.Option(
             "--names",
-            help="CSV file of what teams are called: columns team and name, or name alone. Without --teams "
-            "there are as many teams.",
+            help="CSV file of team names: columns team and name, or only name. It also sets the number of "
+            "teams, unless --teams does.",
         ),
     ] = None,
     own_names: Annotated[
         bool,
-        typer.Option("--own-names/--no-own-names", help="Let a team that has no name give itself one."),
+        typer.Option("--own-names/--no-own-names", help="Let a team without a name choose one."),
     ] = True,
     users: UsersOption = None,
     days: DaysOption = None,
@@ -227,7 +227,7 @@ def new(
     has_lock = passphrase or passphrase_fd is not None
     lock = read_passphrase(passphrase_fd, str(key), twice=True) if has_lock else None
     if not sys.stderr.isatty():
-        note(f"{folder}: the people of {charter.teams} teams are being made")
+        note(f"{folder}: creating the people of {charter.teams} teams")
     base = (base_url or _LOCAL_URL).rstrip("/")
     with open_private_folder() as place:
         people.write(place / "contest", charter)
@@ -370,11 +370,11 @@ class ContestOptions:
         # A phase that has ended cannot be reopened, so nobody could submit anything.
         if schedule.anonymization_end <= clock.read_clock():
             raise ParameterError(
-                "the anonymization phase would be over already: it ends at "
+                "the anonymization phase would already be over: it ends at "
                 f"{schedule.anonymization_end.isoformat()}; choose a later --begin"
             )
         if self.names is not None and said.names:
-            raise ParameterError(f"{file}: has the names of teams in [names]; --names says them again")
+            raise ParameterError(f"{file}: already has the names of teams in [names]; leave out --names")
         names = said.names if self.names is None else self.names
         return replace(said, name=self.name or said.name, names=names, data=data, schedule=schedule)
 

@@ -88,7 +88,7 @@ class Board:
         return sorted((row.team, row.data_set) for row in self.rows if row.valid and row.role != Role.SAMPLE)
 
     def with_names(self, names: Mapping[str, str]) -> Board:
-        """Return the same board with other names for some parties; what is not named keeps its own."""
+        """Return the same board with other names for some parties; the others keep theirs."""
         old = self.roster
         new = {name: names.get(name, name) for name in old.names()}
         roster = Roster(

@@ -111,11 +111,11 @@ class ContestFile:
 
     @property
     def for_everybody(self) -> ContestFile:
-        """The same without what is the organiser's own: seeds and paths of the data."""
+        """The same without the organiser's secrets: seeds and paths of the data."""
         return self if self.data is None else replace(self, data=self.data.for_everybody)
 
     def schedule_of(self, team: str) -> Schedule | None:
-        """Return when what takes place for a team, which may have more time than the others."""
+        """Return the schedule of a team, which may have more time than the others."""
         return None if self.schedule is None else self.schedule.with_extra_time(self.extra_time.get(team, {}))
 
     def team_label(self, team: str) -> str:
@@ -372,16 +372,16 @@ class DataSource:
 
     @property
     def people(self) -> Literal["virtual", "real"]:
-        """``"virtual"`` if no real person stands behind the data: then all of it may be given away."""
+        """``"virtual"`` if the data is of no real person, so that all of it may be published."""
         return "virtual" if self.source == "city" else "real"
 
     @property
     def for_everybody(self) -> DataSource:
-        """The same without what is the organiser's own: the seed would give all people away."""
+        """The same without the organiser's secrets: the seed would reveal all people."""
         return DataSource(source=self.source)
 
     def require_complete(self) -> None:
-        """Refuse a source of which nobody can make a contest: its traces or files are not named."""
+        """Refuse an incomplete source, which does not name its traces or files."""
         for source, name in (("traces", "file"), ("files", "folder")):
             if self.source == source and getattr(self, name) is None:
                 raise ParameterError(f"source = {source!r} needs {name}")

@@ -98,7 +98,7 @@ class ContestPlan:
 
     @classmethod
     def of(cls, charter: ContestFile, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
-        """Return how many of what a contest's file asks for."""
+        """Return the sizes that a contest's file asks for."""
         rules = charter.rules
         return cls(
             teams=charter.teams,
@@ -139,7 +139,7 @@ class ContestPlan:
         )
 
     def require_agreement(self, charter: ContestFile) -> None:
-        """Refuse a contest's file that speaks of other data."""
+        """Refuse a contest's file that describes other data."""
         mine = self.rules()
         for name in ("users", "reference_days", "original_days", "data_sets", "sample_teams",
                      "pseudonymised_team"):  # fmt: skip
@@ -307,7 +307,7 @@ def require_own_name(
     """Refuse a file whose name says that it is another one, as `find_other_name` finds out."""
     wanted = find_other_name(path, kind, team, number, attacker)
     if wanted is not None:
-        problem = f"its name says that it is another file than {wanted}; rename it, or choose what it is for"
+        problem = f"its name is that of another file than {wanted}; rename it, or hand it in where it belongs"
         raise FileError.whole(path, problem, "other-target")
 
 
@@ -532,15 +532,15 @@ def format_team_letter(charter: ContestFile, team: str) -> str:
         f"{charter.name}: the {rules.challenge}",
         [
             f"To team {charter.team_label(team)}.",
-            "This folder is for your team alone. It has your own people: reftraces_… are the days that every "
-            "attacker will know, orgtraces_… the days that you defend. Show orgtraces_… to nobody. "
-            "info_region.csv says where the regions are, info_time.csv what the times mean, contest.toml has "
-            "all rules.",
+            "This folder is only for your team. It contains the traces of your people: reftraces_… are the "
+            "days that every attacker will know, and orgtraces_… are the days that you defend. Show "
+            "orgtraces_… to nobody. info_region.csv says where the regions are, info_time.csv says what the "
+            "times mean, and contest.toml has all rules.",
             f"Now: change your original traces so that they stay useful (utility at least "
-            f"{rules.utility_threshold:g}) and tell as little as possible, and hand in {hand_in}, {until}. A "
-            "file has below its header reg_id one cell for each row of orgtraces_…, in the same order: a "
-            "region, several with one space between, or * for none.",
-            "Look before you hand in; these are the programs that the judge uses:",
+            f"{rules.utility_threshold:g}) and reveal as little as possible, and hand in {hand_in}, {until}. "
+            "Below its header reg_id, a file has one cell per row of orgtraces_…, in the same order: a "
+            "region, several regions separated by one space, or * for a deleted event.",
+            "Check your files before you hand them in, with the programs that the judge uses:",
         ],
         [
             f"tracearena check obfuscated anotraces_team{team}_{data}.csv "
@@ -553,10 +553,10 @@ def format_team_letter(charter: ContestFile, team: str) -> str:
             for data in sets
         ],
         [
-            f"Then ({attack}) you get everybody's reference traces and released traces, and attack: "
-            f"etable_team{team}-NNN_… says who is behind each pseudonym of team NNN, "
-            f"etraces_team{team}-NNN_… where each of its users was. A second letter, {ATTACK_LETTER}, comes "
-            "with them.",
+            f"Then ({attack}) you get the reference traces and released traces of all teams, and attack: "
+            f"etable_team{team}-NNN_… says who is behind each pseudonym of team NNN, and "
+            f"etraces_team{team}-NNN_… says where each of its users was. A second letter, {ATTACK_LETTER}, "
+            "explains this.",
             *practice,
         ],
     )
@@ -570,16 +570,17 @@ def format_public_letter(charter: ContestFile, targets: Sequence[str]) -> str:
         f"{charter.name}: attack",
         [
             "To all teams.",
-            "This folder is for everybody. pubtraces_… are released traces under pseudonyms, reftraces_… "
-            "what is known of the same people from other days. Attack every target but yourself: "
+            "This folder is for everybody. pubtraces_… are released traces with pseudonyms, and reftraces_… "
+            "are traces of the same people on other days. Attack every target except your own team: "
             f"{', '.join(targets)}.",
-            f"Hand in, {until}, for each target NNN an inferred ID table, inferred traces, or both, your own "
-            "number first: etable_teamYYY-NNN_data01_IDP.csv has below its header user_id one user for each "
-            "pseudonym, ascending; etraces_teamYYY-NNN_data01_IDP.csv has below reg_id one region for each "
-            "user and time, by user and then by time. A target that you do not attack counts 1 for you, the "
-            "worst there is.",
-            f"commitments.csv has a salted hash of every ID table{live}. When all is over the judge shows "
-            "tables and salts, and you can see that no table was changed meanwhile.",
+            f"For each target NNN, hand in an inferred ID table, inferred traces, or both, {until}. Your own "
+            "number YYY comes first in the file names. etable_teamYYY-NNN_data01_IDP.csv has, below its "
+            "header user_id, one user per pseudonym in ascending order of pseudonyms. "
+            "etraces_teamYYY-NNN_data01_IDP.csv has, below its header reg_id, one region per user and time, "
+            "ordered by user and then by time. A target that you do not attack counts as 1, the worst "
+            "score.",
+            f"commitments.csv has a salted hash of every ID table{live}. When the contest is over, the judge "
+            "publishes tables and salts, and you can check that no table was changed.",
         ],
     )
 

@@ -144,7 +144,7 @@ class FileJudge:
         ):
             target = f"{name.team:03d}", DATA_SETS[name.purpose]
             if target not in about:
-                problem = f"is about team {target[0]}, and the contest has {len(self.intake.teams)} teams"
+                problem = f"is about team {target[0]}, but the contest has {len(self.intake.teams)} teams"
                 raise FileError.whole(paths[-1], problem, "unknown-target")
             about[target].append((attacker, name, paths))
         for done, target in enumerate(targets):

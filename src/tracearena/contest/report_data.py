@@ -103,11 +103,11 @@ class ReportData:
 
     @property
     def margin(self) -> float:
-        """How much luck is in a score: how far teams of this size with the same defence differ."""
+        """The effect of chance on a score: how much teams of this size with the same defence differ."""
         return estimate_margin(self.rules.users)
 
     def label(self, team: str, data_set: int) -> str:
-        """Return how a data set is called: by its team, and by its number where there are two."""
+        """Return the name of a data set: its team, and its number if teams have two."""
         return team if self.rules.data_sets == 1 else f"{team} / {data_set}"
 
     def method(self, team: str, attribute: str) -> str | None:

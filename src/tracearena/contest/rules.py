@@ -169,7 +169,7 @@ class Rules:
             )
 
     def name_data_set(self, number: int) -> str:
-        """Return what a team's data set is called: by its challenge where teams defend two.
+        """Return the name of a team's data set: that of its challenge if teams defend two.
 
         >>> Rules().name_data_set(1), Rules(data_sets=2).name_data_set(2)
         ('data set', 'data set against trace inference (TRP)')
@@ -193,7 +193,7 @@ class Rules:
         return Scoring(**{field.name: getattr(self, field.name) for field in fields(Scoring)})
 
     def is_valid(self, utility: float | None) -> bool:
-        """Whether a data set of this utility is published and counts; None is that of nothing."""
+        """Whether a data set of this utility is published and counts; None if nothing was handed in."""
         return utility is not None and self.scoring.is_valid(utility)
 
     def select_counting(self, newest_first: Iterable[tuple[U, float]]) -> tuple[U, float] | None:
@@ -251,7 +251,7 @@ class Rules:
             (translate("Handing in"), _describe_uploads(self)),
             (translate("Scores"), _describe_scores(self)),
             (translate("Awards"), _describe_awards(self)),
-            (translate("What is shown when"), _describe_answers(self)),
+            (translate("What is shown, and when"), _describe_answers(self)),
         ]
 
 
@@ -302,8 +302,8 @@ def _describe_uploads(rules: Rules) -> list[str]:
             uploads=rules.obfuscated_uploads,
         ),
         translate(
-            "At the end of that phase the judge pseudonymises once, by a cryptographic shuffle, and "
-            "publishes a salted hash of each ID table; the tables are opened after the attack phase."
+            "At the end of that phase the judge assigns pseudonyms once, by a cryptographic shuffle, and "
+            "publishes a salted hash of each ID table. The tables are published after the attack phase."
         ),
         translate(
             "Attack phase: up to {uploads} uploads per target, of an inferred ID table, of inferred traces, "
@@ -311,9 +311,9 @@ def _describe_uploads(rules: Rules) -> list[str]:
             uploads=rules.attack_uploads,
         ),
         translate(
-            "An upload counts against these limits once it is received completely, whether its "
-            "format is right or not. Interrupted uploads, late ones, and those that the "
-            "judge failed to score do not count."
+            "An upload counts against these limits once it has been received completely, whether or not "
+            "its format is right. Interrupted uploads, late uploads, and uploads that the judge failed "
+            "to score do not count."
         ),
         translate(
             "A file has at most {megabytes} MB and lists at most {places} places.",
@@ -321,8 +321,8 @@ def _describe_uploads(rules: Rules) -> list[str]:
             places=f"{rules.largest_listed_ids:,}",
         ),
         translate(
-            "A file that arrives at the very end of its phase or later is kept and marked as late, and does "
-            "not count. The clock of the server (UTC) decides."
+            "A file that arrives at the very end of its phase or later is kept and marked as late, but "
+            "does not count. The clock of the server (UTC) decides."
         ),
     ]
 
@@ -359,7 +359,7 @@ def _describe_scores(rules: Rules) -> list[str]:
         ),
         translate("Re-identification privacy is the share of pseudonyms that an attack gets wrong."),
         translate(
-            "Trace-inference privacy grows from 0 for the true place to 1 for a place {limit} km away or "
+            "Trace-inference privacy rises from 0 for the true place to 1 for a place {limit} km away or "
             "more; a sensitive place weighs {weight} times as much as another.",
             limit=f"{rules.inference_limit_km:g}",
             weight=f"{rules.sensitive_weight:g}",
@@ -373,8 +373,8 @@ def _describe_awards(rules: Rules) -> list[str]:
         defence = translate("Best anonymization: the highest trace-inference privacy.")
     else:
         defence = translate(
-            "Best anonymization: the highest trace-inference privacy on the second data set; and, as an "
-            "award of its own, the highest re-identification privacy on the first."
+            "Best anonymization: the highest trace-inference privacy on the second data set; and, as a "
+            "separate award, the highest re-identification privacy on the first."
         )
     if rules.pseudonymised_team:
         attacks = translate(
@@ -416,15 +416,15 @@ def _describe_answers(rules: Rules) -> list[str]:
     if rules.mode == "sealed":
         return [
             translate(
-                "Sealed: the answer to an attack upload is a receipt, whether the attack is right or not; "
-                "scores are shown when the results open."
+                "Sealed: you get a receipt for each attack that you upload, whether or not the attack is "
+                "right. Scores are shown when the results open."
             )
         ]
     return [
         translate(
-            "Live board: privacy scores on a random {share} of the users of each target, with {decimals}, "
-            "renewed at {hours} (UTC). These users are drawn once, with the ID table, and the salted hash of "
-            "the table covers them.",
+            "Live board: privacy scores on a random {share} of the users of each target, with "
+            "{decimals}, updated at {hours} (UTC). These users are drawn once, with the ID table, and "
+            "the salted hash of the table covers them.",
             share=_format_percent(rules.live_share),
             decimals=translate_count("one decimal", "{count} decimals", rules.live_decimals),
             hours=", ".join(f"{hour:02d}:00" for hour in rules.live_refresh_hours),
@@ -435,8 +435,9 @@ def _describe_answers(rules: Rules) -> list[str]:
             share=_format_percent(1 - rules.live_share),
         ),
         translate(
-            "At most {answers} per attacker, target and day (UTC) are scored on the live board, and each is "
-            "recorded. What counts in the end is the last upload of each kind, scored on the board or not.",
+            "The live board scores at most {answers} per attacker, target and day (UTC), and each is "
+            "recorded. In the end, the last upload of each kind counts, whether or not the board has "
+            "scored it.",
             answers=translate_count("one answer", "{count} answers", rules.live_answers_a_day),
         ),
     ]

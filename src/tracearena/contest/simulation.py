@@ -127,7 +127,7 @@ class SimulatedContest:
 
     @property
     def margin(self) -> float:
-        """How much luck is in a score: how far teams of this size with the same defence differ."""
+        """The effect of chance on a score: how much teams of this size with the same defence differ."""
         return estimate_margin(self.rules.users)
 
     def entrant(self, name: str) -> Entrant:
@@ -135,7 +135,7 @@ class SimulatedContest:
         return next(one for one in self.entrants if one.name == name)
 
     def to_report_data(self, command: str) -> ReportData:
-        """Tell of the contest, as of one that was held by files."""
+        """Return the data of its report, as of a contest held by files."""
         rules = self.rules
         winners = " and ".join(self.awards[0].winners) or "Nobody"
         places = self.awards[0].places

@@ -145,7 +145,7 @@ def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool
             continue
         if name in own and name.kind not in HANDED_IN:
             raise FileError.whole(
-                path, f"and {own[name].name} are both there: remove the one that does not count", "twice"
+                path, f"and {own[name].name} both exist: remove the one that does not count", "twice"
             )
         if name.kind not in HANDED_IN[1:]:
             own[name] = path
@@ -309,7 +309,7 @@ _FRAME = {contest_file.NAME, REGIONS, TIMES, MANIFEST, SALTS, COMMITMENTS, ARRIV
 _LIVE = re.compile(r"live_team[0-9]{3}_data0[12]_(IDP|TRP)\.csv", re.ASCII)
 _NEVER = Arrival(0, datetime.min.replace(tzinfo=UTC))
 _WRONG_NAME = (
-    "is no name of a file that teams hand in, such as anotraces_team001_data01_IDP.csv, "
+    "is not the name of a file that teams hand in, such as anotraces_team001_data01_IDP.csv, "
     "etable_team001-002_data01_IDP.csv or etraces_team001-002_data02_TRP.csv"
 )
 
@@ -355,7 +355,7 @@ class SubmissionSorter:
             if path.name.startswith(".") or path.is_dir() or is_own:
                 continue
             if path.is_symlink() or not path.is_file():
-                self._refuse(path, "not-a-file", "is a link or a device, and no file")
+                self._refuse(path, "not-a-file", "is a link or a device, not a file")
                 continue
             try:
                 name = PwsName.parse(path)
@@ -404,7 +404,11 @@ class SubmissionSorter:
         known = [at for at in times.values() if at is not None]
         if len(kept) > 1 and len(set(known)) < len(kept):
             for path in kept:
-                self._refuse(path, "twice", f"files of one name count if {ARRIVALS} says which came last")
+                self._refuse(
+                    path,
+                    "twice",
+                    f"several files with one name count only if {ARRIVALS} says which arrived last",
+                )
             return ()
         return tuple(sorted(kept, key=lambda path: times[path] or _NEVER))
 
@@ -422,9 +426,9 @@ class SubmissionSorter:
         # Traces of the pseudonymised team are the judge's own, and lie among the others in one folder only.
         judges_own = is_extra and name.attacker is None and self.judge == self.submissions
         if actor not in self.teams and not judges_own:
-            return "unknown-team", f"{actor} is no team of this contest"
+            return "unknown-team", f"{actor} is not a team of this contest"
         if team not in self.teams and not is_extra:
-            return "unknown-target", f"{team} is no target of this contest"
+            return "unknown-target", f"{team} is not a target of this contest"
         if actor == team and name.attacker is not None:
             return "own", "a team does not attack itself"
         if number > (PSEUDONYMISED_DATA_SET if is_extra else self.charter.rules.data_sets):
@@ -434,16 +438,16 @@ class SubmissionSorter:
             return None
         key = self._key(path)
         if key not in self.arrivals:
-            return "no-arrival", f"{ARRIVALS} does not say when it came"
+            return "no-arrival", f"{ARRIVALS} does not say when it arrived"
         at = self.arrivals[key].at.astimezone(UTC)
         answer = phase_at(schedule, at)
         gate = answer.obfuscated if name.kind == "anotraces" else answer.attacks
         phase = "anonymization" if name.kind == "anotraces" else "attack"
         if gate is Gate.LATE:
             end = getattr(schedule, f"{phase}_end")
-            return "late", f"came {at.isoformat()}; the phase ended {end.isoformat()}"
+            return "late", f"arrived {at.isoformat()}; the phase ended {end.isoformat()}"
         begin = getattr(schedule, f"{phase}_begin")
-        early = "early", f"came {at.isoformat()}; the phase began {begin.isoformat()}"
+        early = "early", f"arrived {at.isoformat()}; the phase began {begin.isoformat()}"
         return early if gate is Gate.EARLY else None
 
 

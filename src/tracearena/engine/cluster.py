@@ -87,7 +87,7 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """Leave the cluster; workers that were started for us end."""
+        """Disconnect from the cluster; workers that this object started end."""
         self._opened.close()
 
     @property
@@ -112,7 +112,7 @@ class Cluster:
 
     @property
     def workers(self) -> list[str]:
-        """Addresses of the workers there are now; there is always one, or we wait for it."""
+        """Addresses of the current workers; waits until there is at least one."""
         return sorted(self._threads())
 
     @property
@@ -239,7 +239,7 @@ class Cluster:
         return self.submit(unpack, pack(value))
 
     def submit(self, task: Callable[..., Any], *arguments: Any, worker: str | None = None) -> Any:
-        """Have a task done, in a certain worker if it is alive; its result stays there until gathered."""
+        """Run a task, in a certain worker if it is alive; its result stays there until it is gathered."""
         import dask
 
         # Large arguments are meant to be kept by the scheduler: no warning about them.
@@ -288,7 +288,7 @@ class Cluster:
         return sums
 
     def can_reach(self, folder: str | PathLike[str]) -> bool:
-        """Whether every worker finds a folder of ours under its name."""
+        """Whether every worker can reach a folder under the same name."""
         with self._translate_errors():
             return all(self._client.run(isdir, fspath(folder)).values())
 

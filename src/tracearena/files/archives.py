@@ -147,12 +147,12 @@ def _iter_plain_members(
             raise FileError.whole(place, f"has more than {most_files:,} files", "too-large")
         parts = PurePosixPath(member.name).parts
         if not _is_plain(member.name, parts):
-            problem = "holds a name that leads out of it, or is none; it is refused"
+            problem = "has a file name that is not allowed or leads out of the archive; it is refused"
             raise FileError.whole(place, problem, "bad-name", member.name[:_LONGEST_NAME])
         if any(part.startswith((".", "__MACOSX")) for part in parts):
             continue
         if member.name.lower().endswith((*NAMES, *_OTHERS)):
-            problem = "holds another archive; unpack the outer one first"
+            problem = "contains another archive; unpack the outer one first"
             raise FileError.whole(place, problem, "nested-archive", member.name)
         yield member
 
@@ -209,7 +209,7 @@ def _iter_tar_members(place: Path) -> Iterator[ArchiveMember]:
             if member.isdir():
                 continue
             if not member.isfile():
-                problem = "holds a link or a device; it is refused"
+                problem = "contains a link or a device; it is refused"
                 raise FileError.whole(place, problem, "link", member.name[:_LONGEST_NAME])
             total += member.size
             if total > MAX_ARCHIVE_BYTES:

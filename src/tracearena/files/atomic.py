@@ -219,7 +219,7 @@ live: set[Path] = set()
 
 @contextmanager
 def name_in_errors(path: str | PathLike[str]) -> Iterator[None]:
-    """Let an error of the operating system name the user's file, not our temporary one, nor none."""
+    """Make errors of the operating system name the user's file, not a temporary one or none."""
     try:
         yield
     except OSError as error:

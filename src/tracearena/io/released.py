@@ -133,10 +133,10 @@ def match_original_events(released: ObfuscatedTraces, original: Traces, path: _F
     position = {str(user): at for at, user in enumerate(released.user_ids.tolist())}
     order = np.array([position.pop(str(user), -1) for user in original.user_ids.tolist()], np.int64)
     if position:
-        problem = (
-            f"has a user {next(iter(position))!r} who is not in the original; name with --original the traces"
+        problem = f"has a user {next(iter(position))!r} who is not in the original"
+        raise FileError.whole(
+            path, f"{problem}; name the traces that it was made from with --original", "other-users"
         )
-        raise FileError.whole(path, f"{problem} that it was made from", "other-users")
     there = released.take_users(order[order >= 0])
     lengths = np.zeros(original.n_users, np.int64)
     lengths[order >= 0] = np.diff(there.offsets)

@@ -383,8 +383,10 @@ def _check_same_release_users(ours: FirstPass, theirs: FirstPass, path: Path) ->
     )
     strange = both.filter(pl.col("wanted").is_null())["user"].sort()
     if len(strange):
-        problem = f"has a user {strange[0]!r} who is not in the original; name with --original the traces"
-        raise FileError.whole(path, f"{problem} that it was made from", "other-users")
+        problem = f"has a user {strange[0]!r} who is not in the original"
+        raise FileError.whole(
+            path, f"{problem}; name the traces that it was made from with --original", "other-users"
+        )
     differ = both.filter(pl.col("wanted") != pl.col("there").fill_null(0)).sort("user")
     if differ.height:
         user, wanted, there = differ.row(0)

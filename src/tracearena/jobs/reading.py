@@ -100,7 +100,7 @@ class ReadingOptions:
         return Choices.parse(**select_options(vars(self), ChoiceOptions))
 
     def parse_layout(self) -> Layout:
-        """Return what is said about the columns of a table."""
+        """Return the layout of a table that the options describe."""
         from tracearena.io.options import Layout
 
         given = {name: getattr(self, name) for name in _OF_TABLES}

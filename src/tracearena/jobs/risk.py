@@ -119,7 +119,7 @@ def audit(
 
 
 class Protected(NamedTuple):
-    """What came of a search: the trials, an audit of the release or of the file, the command to repeat it."""
+    """The result of a search: the trials, an audit of the release or the file, the command to repeat it."""
 
     protection: Protection
     audit: Audit

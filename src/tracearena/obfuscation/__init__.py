@@ -1,4 +1,4 @@
-"""Defences: what is released in the stead of each event."""
+"""Defences: what is released instead of each event."""
 
 import lazy_loader
 

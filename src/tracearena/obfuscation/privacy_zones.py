@@ -85,7 +85,7 @@ class Zones(GpsObfuscator):
 
     @property
     def margin_m(self) -> float:
-        """What of the radius the default shift leaves."""
+        """The part of the radius that is left after the default shift."""
         return min(_MARGIN_M, float(self.radius) / 2)
 
     @property

@@ -377,8 +377,8 @@ def _format_finding(which: str, found: ClaimResult) -> str:
     )
     about = {"which": which, "statement": translate(found.statement), "measured": measured}
     if found.holds:
-        return translate("Over {which} it holds: {statement} ({measured}).", **about)
-    return translate("Over {which} it does not hold here: {statement} ({measured}).", **about)
+        return translate("For {which}, this holds: {statement} ({measured}).", **about)
+    return translate("For {which}, this does not hold here: {statement} ({measured}).", **about)
 
 
 def select_challenge_rows(board: Board, data_set: int | None = None) -> list[BoardRow]:
@@ -400,7 +400,7 @@ def describe_costs(board: Board, samples: Sequence[SweepRow], data_set: int | No
     shown = [row for row in select_challenge_rows(board, data_set) if row.utility is not None]
     invalid = sum(not row.valid for row in shown)
     if not shown:
-        return translate("Nothing was handed in yet.")
+        return translate("Nothing has been handed in yet.")
     fate = (
         translate_count(
             "One team is below {threshold}: its data is not published and its privacy scores are 0 (hollow).",
@@ -412,7 +412,9 @@ def describe_costs(board: Board, samples: Sequence[SweepRow], data_set: int | No
         if invalid
         else translate("No team is below {threshold}.", threshold=f"{threshold:g}")
     )
-    costs = f"Over the sample defences (grey) it {check_privacy_costs_utility(samples)}. " if samples else ""
+    costs = (
+        f"For the sample defences (grey), this {check_privacy_costs_utility(samples)}. " if samples else ""
+    )
     return f"{costs}{fate}"
 
 

@@ -73,7 +73,9 @@ def redeem_link(secret: str, name: str, password: str) -> tuple[Member, bytes | 
     link = find_usable_link(secret)
     if link is None:
         raise RequestRefused(
-            410, "link", gettext("This link is not good, was used up, or has expired: ask for a new one.")
+            410,
+            "link",
+            gettext("This link is not valid, was already used, or has expired: ask for a new one."),
         )
     if link.kind == LinkKind.INVITATION and link.wrapped_key is None:
         raise RequestRefused(
@@ -95,13 +97,13 @@ def _find_or_make_member(link: Link, name: str) -> Member:
     if link.member is not None:
         if fold_name(name) != link.member.folded_name:
             said = gettext(
-                "This link gives an account of yours a new password: use the name of that account."
+                "This link sets a new password for an account of yours: use the name of that account."
             )
             raise RequestRefused(400, "name", said)
         return link.member
     name = unicodedata.normalize("NFKC", name).strip()
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
-        said = gettext("A name has 1 to %(longest)s letters, digits, signs or spaces.")
+        said = gettext("A name must have 1 to %(longest)s letters, digits, punctuation marks or spaces.")
         raise RequestRefused(400, "name", said % {"longest": _LONGEST_NAME})
     is_organiser = link.kind == LinkKind.ORGANISER
     return Member(username=name, created_at=clock.now(), team=link.team, is_organiser=is_organiser)
@@ -112,15 +114,13 @@ def _save_member(member: Member, link: Link) -> None:
     try:
         with transaction.atomic():
             if not use_link(link):
-                raise RequestRefused(
-                    410, "link", gettext("This link was used up just now: ask for a new one.")
-                )
+                raise RequestRefused(410, "link", gettext("This link was just used up: ask for a new one."))
             member.save(update_fields=None if is_new else ["password", "wrapped_key"])
             whose = "organiser" if member.team is None else f"team {member.team.number}"
             log_act(member.log_name, "account made" if is_new else "password renewed by link", of=whose)
     except IntegrityError:
         raise RequestRefused(
-            409, "name-taken", gettext("Somebody has this name already: choose another.")
+            409, "name-taken", gettext("This name is already taken. Choose another one.")
         ) from None
 
 
@@ -142,7 +142,7 @@ def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes 
 
 
 def _wrong_login() -> RequestRefused:
-    return RequestRefused(403, "login", gettext("Name and password do not fit."))
+    return RequestRefused(403, "login", gettext("Name and password do not match."))
 
 
 def _unwrap_team_key(member: Member | None, password: str) -> bytes | None:
@@ -193,7 +193,7 @@ def read_team_key(request: Any) -> bytes:
         raise RequestRefused(
             403,
             "locked",
-            gettext("This browser cannot open your team's data any more: log out and in again."),
+            gettext("This browser can no longer open the data of your team: log out and log in again."),
         ) from None
 
 
@@ -217,7 +217,7 @@ def change_password(request: Any, old: str, new: str) -> None:
 
 def _check_password(password: str, member: Member) -> None:
     if len(password) > _LONGEST_PASSWORD:
-        said = gettext("A password has at most %(longest)s characters.")
+        said = gettext("A password can have at most %(longest)s characters.")
         raise RequestRefused(400, "password", said % {"longest": _LONGEST_PASSWORD})
     try:
         password_validation.validate_password(password, member)
@@ -283,7 +283,9 @@ def shut_out_member(member: Member, actor: str) -> None:
         Contest.objects.select_for_update().get(pk=1)
         others = Member.objects.filter(is_organiser=True, is_active=True).exclude(pk=member.pk)
         if member.is_organiser and not others.exclude(password__startswith=UNUSABLE_PASSWORD_PREFIX).exists():
-            raise DataError(gettext("nobody else could organise the contest; let another organiser in first"))
+            raise DataError(
+                gettext("no other organiser could run the contest; let another organiser join first")
+            )
         Member.objects.filter(pk=member.pk).update(is_active=False)
         _end_password(member)
         withdraw_links(team=member.team)

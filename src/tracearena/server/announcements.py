@@ -90,7 +90,10 @@ def ask(member: Member, text: str) -> Question:
         # Of two who ask at once, the second sees the first one's question.
         team = Team.objects.select_for_update().get(pk=member.team_id)
         if team.questions.filter(answered_at__isnull=True).count() >= MOST_OPEN_QUESTIONS:
-            said = gettext("%(most)s questions of your team wait for an answer; wait for one of them.")
+            said = gettext(
+                "Your team has %(most)s unanswered questions, and more are not allowed. Wait for an answer "
+                "before you ask again."
+            )
             raise DataError(said % {"most": MOST_OPEN_QUESTIONS})
         return Question.objects.create(team=team, member=member, asked_at=clock.now(), text=asked)
 
@@ -101,7 +104,7 @@ def answer(number: int, text: str, actor: str, *, for_all: bool) -> Question:
     with transaction.atomic():
         found = Question.objects.select_for_update().get(pk=number)
         if found.answered_at is not None:
-            raise DataError(gettext("This question is answered already; announce what is to be added."))
+            raise DataError(gettext("This question was already answered. Announce what you want to add."))
         found.answer, found.answered_at, found.is_for_all = answered, clock.now(), for_all
         found.save()
         log_act(actor, "question answered", number=number, for_all=for_all)

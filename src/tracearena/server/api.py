@@ -101,11 +101,11 @@ class Receipt(Schema):
     target: str | None = Field(description="The team attacked; null for obfuscated traces")
     data_set: int
     sha256: str
-    salt: str = Field(description="Opens the line of this receipt in the list that is published")
+    salt: str = Field(description="Salt of this receipt's line in the published list")
     size: int
     received_at: str
     state: str
-    late: bool = Field(description="Kept, but came after the end and does not count")
+    late: bool = Field(description="Kept, but arrived after the end, so it does not count")
 
 
 class SubmissionState(Receipt):
@@ -147,9 +147,7 @@ def add_error_handlers(api: NinjaAPI) -> None:
     """Say in the one shape what the framework itself refuses."""
 
     def unauthorized(request: Any, error: Exception) -> Any:
-        answer = build_json_error(
-            "unauthorized", 401, "This needs a token that is good: Authorization: Bearer …"
-        )
+        answer = build_json_error("unauthorized", 401, "This needs a valid token: Authorization: Bearer …")
         answer.headers["WWW-Authenticate"] = "Bearer"
         return answer
 
@@ -183,7 +181,7 @@ _UPLOAD = {
     },
     "responses": {
         "default": {
-            "description": "An error, in the shape that all errors have",
+            "description": "An error, in the form that all errors have",
             "content": {"application/json": {"schema": _ERROR_BODY}},
         }
     },
@@ -192,7 +190,7 @@ _UPLOAD = {
 api = NinjaAPI(
     title="tracearena contest",
     version="1",
-    description="Everything a team can do. Every error has the shape {error: {code, message, details}}.",
+    description="Everything that a team can do. Every error has the form {error: {code, message, details}}.",
     docs_url=None,
     auth=Bearer(),
     urls_namespace="contest-api",

@@ -174,9 +174,9 @@ def check_url(url: str) -> str:
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ParameterError(f"{url!r} is no address of a contest, such as https://contest.example.org")
+        raise ParameterError(f"{url!r} is not the address of a contest, such as https://contest.example.org")
     if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
-        raise ParameterError(f"{url}: the token would travel in clear; use https")
+        raise ParameterError(f"{url}: the token would be sent unencrypted; use https")
     return url.rstrip("/")
 
 
@@ -198,7 +198,7 @@ def upload(client: Client, path: str, file: Path) -> dict[str, Any]:
     size = file.stat().st_size
     most = client.get("contest")["rules"]["largest_file_mb"] * 2**20
     if size > most:
-        raise FileError.whole(file, f"has {size:,} bytes; the most is {most:,}", "too-large")
+        raise FileError.whole(file, f"has {size:,} bytes; at most {most:,} are allowed", "too-large")
     sha256 = digest_file(file)
     before = _find_last_submission(client, path)
     if before is not None and before["sha256"] == sha256 and before["state"] != "judge error":
@@ -212,7 +212,7 @@ def upload(client: Client, path: str, file: Path) -> dict[str, Any]:
     }
     receipt: dict[str, Any] = client.post(path, lambda: _read_pieces(file, size), headers)
     if receipt["sha256"] != sha256:
-        raise DataError(f"{file}: the server has other bytes than were sent; hand it in again")
+        raise DataError(f"{file}: the server received other bytes than were sent; hand it in again")
     return receipt
 
 
@@ -228,7 +228,7 @@ def download(client: Client, path: str, target: Path, *, sha256: str, size: int)
     client.ask_with_retries(lambda: _resume_download(client, path, part, sha256, size))
     if digest_file(part) != sha256:
         part.unlink()
-        raise DataError(f"{target.name}: came otherwise than the server has it; fetch it again")
+        raise DataError(f"{target.name}: what arrived differs from the server's file; fetch it again")
     with open(part, "rb+") as file:
         os.fsync(file.fileno())
     part.replace(target)
@@ -253,10 +253,10 @@ def _unpack_bundle(packed: Path, folder: Path) -> list[Path]:
     written = []
     with zipfile.ZipFile(packed) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > _LARGEST_BUNDLE_BYTES:
-            raise DataError("the bundle unpacks to more than it can hold")
+            raise DataError("the bundle is larger than a bundle can be")
         for entry in archive.infolist():
             if PurePosixPath(entry.filename).name != entry.filename or entry.filename.startswith("."):
-                raise DataError(f"the bundle holds a name that is none: {entry.filename!a}")
+                raise DataError(f"the bundle has a file name that is not allowed: {entry.filename!a}")
             target = folder / entry.filename
             with replacing(target, private=target.name.startswith("orgtraces")) as out:
                 out.write(archive.read(entry))
@@ -300,7 +300,7 @@ def _parse_upload_path(path: str) -> tuple[str, str | None, int]:
         return "obfuscated", None, int(words[2])
     if words[:2] == ["uploads", "attack"] and len(words) == 5:
         return words[4], words[2], int(words[3])
-    raise ParameterError(f"{path}: nothing is handed in there")
+    raise ParameterError(f"{path}: no file can be handed in at this address")
 
 
 def _read_pieces(file: Path, size: int) -> Iterator[bytes]:
@@ -374,7 +374,9 @@ def find_own_team(folder: Path) -> str:
     samples = read_contest_file(folder / NAME).sample_numbers if (folder / NAME).is_file() else ()
     own = {f"{PwsName.parse(path).team:03d}" for path in folder.glob("orgtraces_team*.csv")} - set(samples)
     if len(own) != 1:
-        raise ParameterError(f"{folder}: has not the traces of one team; `contest client data` fetches them")
+        raise ParameterError(
+            f"{folder}: does not have the traces of one team; `contest client data` fetches them"
+        )
     return own.pop()
 
 
@@ -488,11 +490,11 @@ def read_login() -> Login:
     """Return the login that was kept."""
     path = find_login_file()
     if not path.is_file():
-        raise ParameterError("nobody has logged in: tracearena contest client login https://…")
+        raise ParameterError("you are not logged in: run tracearena contest client login https://…")
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         raise FileError.whole(
-            path, f"can be read by others (mode {mode:04o}); say: chmod 600 {path}", "not-private"
+            path, f"can be read by others (mode {mode:04o}); run: chmod 600 {path}", "not-private"
         )
     try:
         return Login(**json.loads(read_bytes(path, max_bytes=_MOST_BYTES)))
@@ -550,6 +552,6 @@ def _download_lists(client: Client) -> dict[str, dict[int, ListedReceipt] | None
                 about = files[file.name]
                 download(client, f"files/{file.name}", file, sha256=about["sha256"], size=about["size"])
             if read_signer(path) != key:
-                raise DataError(f"{name} is signed by another key than the contest's, {key}")
+                raise DataError(f"{name} is not signed with the contest's key, {key}")
             found[phase] = read_receipt_list(path)
     return found

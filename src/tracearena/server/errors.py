@@ -28,26 +28,26 @@ _LOG = logging.getLogger("tracearena.server")
 _SENTENCES = {
     400: mark_for_translation("This request could not be understood."),
     403: mark_for_translation("This is not allowed."),
-    404: mark_for_translation("There is nothing here, or nothing that you may see."),
+    404: mark_for_translation("There is nothing at this address, or you are not allowed to see it."),
     405: mark_for_translation("This cannot be done here."),
     413: mark_for_translation("This is too large."),
-    429: mark_for_translation("That was too often."),
+    429: mark_for_translation("Too many requests in a short time."),
     500: mark_for_translation(
-        "Something went wrong on the server. It has been noted; try again in a minute."
+        "Something went wrong on the server. The error was logged; try again in a minute."
     ),
 }
 _ADVICE = {
-    400: mark_for_translation("Go back, load the page again, and retry."),
-    403: mark_for_translation("Go back, or log in as somebody who may."),
+    400: mark_for_translation("Go back, reload the page, and try again."),
+    403: mark_for_translation("Go back, or log in with an account that is allowed to do this."),
     404: mark_for_translation(
-        "Look whether the address is right; pages of a team are for those who have logged in."
+        "Check the address. You can see the pages of a team only when you are logged in."
     ),
-    405: mark_for_translation("Go back, and use the form of the page."),
+    405: mark_for_translation("Go back and use the form on the page."),
     410: mark_for_translation("Ask the person who gave it to you for a new one."),
     413: mark_for_translation("The rules say how large a file may be."),
     429: mark_for_translation("Wait a few minutes; nothing is lost meanwhile."),
     500: mark_for_translation("If it happens again, tell the organiser what you did and when."),
-    503: mark_for_translation("Load the page again in a minute; if that does not help, tell the organiser."),
+    503: mark_for_translation("Reload the page in a minute; if that does not help, tell the organiser."),
 }
 """What somebody can do, by status; a message that says it itself needs no more."""
 _PHRASES = {
@@ -145,7 +145,7 @@ def handle_server_error(request: Any) -> Any:
 def handle_csrf_failure(request: Any, reason: str = "") -> Any:
     """Answer a form that does not come from one of our pages."""
     message = gettext(
-        "This form was too old or did not come from this site: go back, load the page again, and retry."
+        "This form is too old or did not come from this site. Go back, reload the page, and try again."
     )
     return render_refusal(request, RequestRefused(403, "forged", message))
 
@@ -197,8 +197,8 @@ def disk_full() -> RequestRefused:
         507,
         "disk-full",
         gettext(
-            "The disk of the server is full. Nothing of this request was kept and no upload was used up: "
-            "tell the organiser, and send it again later."
+            "The disk of the server is full. Nothing of this request was kept and no upload was used up. "
+            "Tell the organiser, and send it again later."
         ),
     )
 
@@ -221,8 +221,8 @@ def database_away() -> RequestRefused:
         503,
         "database-away",
         gettext(
-            "The database of the server does not answer at the moment. What was received before is safe; "
-            "this request was not carried out."
+            "The database of the server is not answering at the moment. What was received before is "
+            "safe; this request was not carried out."
         ),
     )
 
@@ -246,7 +246,9 @@ def is_database_failure(error: BaseException) -> bool:
 
 def not_found() -> RequestRefused:
     """Say the same of what is not there and of what is another team's."""
-    return RequestRefused(404, "not-found", gettext("There is nothing here, or nothing that you may see."))
+    return RequestRefused(
+        404, "not-found", gettext("There is nothing at this address, or you are not allowed to see it.")
+    )
 
 
 # Fixed words of the database and of the schedule, as pages say them.

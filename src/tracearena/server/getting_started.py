@@ -34,7 +34,7 @@ y = (place["y_id"].to_numpy() + is_moved * random.integers(-1, 2, len(original))
 cells = pd.Series((y - 1) * columns + x).astype(str)
 cells[random.random(len(original)) < 0.05] = "*"
 
-# Write: below the header one cell for each row of the original traces, in the same order.
+# Write: below the header, one cell per row of the original traces, in the same order.
 cells.to_csv("{obfuscated}", index=False, header=["reg_id"])
 """
 _ATTACK = """\
@@ -46,7 +46,7 @@ known = pd.read_csv("{reference}")
 public = pd.read_csv("{anonymized}", dtype={{"reg_id": str}})
 pseudonyms = sorted(public["pse_id"].unique())
 
-# Count who visits what: deleted events tell nothing, and of a set of regions each one counts.
+# Count who visits what: deleted events reveal nothing, and every region of a set counts.
 events = public[public["reg_id"] != "*"].copy()
 events["reg_id"] = events["reg_id"].str.split()
 events = events.explode("reg_id").astype({{"reg_id": int}})
@@ -58,7 +58,7 @@ visits = visits.reindex(index=pseudonyms, columns=habits.columns, fill_value=0)
 likelihood = visits.to_numpy() @ np.log(habits.to_numpy() + 0.001).T
 guess = pd.Series(habits.index[likelihood.argmax(axis=1)])
 
-# Write: below the header one user for each pseudonym, by ascending pseudonyms.
+# Write: below the header, one user per pseudonym, in ascending order of pseudonyms.
 guess.to_csv("{table}", index=False, header=["user_id"])
 """
 _SHOWN = ("defence", "utility", "s_R_min", "s_T_min")
@@ -98,8 +98,8 @@ def list_formats(team: str, target: str) -> list[FileFormat]:
             str(official_file_name("anotraces", own, 1)),
             "reg_id\n57\n57 58 89\n*\n120\n",
             gettext(
-                "One line for each row of your original traces, in the same order: a region, several regions "
-                "with one space between them, or an asterisk for an event that you delete."
+                "One line per row of your original traces, in the same order: a region, several regions "
+                "separated by one space, or an asterisk for an event that you delete."
             ),
         ),
         FileFormat(
@@ -107,8 +107,8 @@ def list_formats(team: str, target: str) -> list[FileFormat]:
             str(official_file_name("etable", other, 1, own)),
             "user_id\n17\n3\n20\n3\n",
             gettext(
-                "One line for each pseudonym of the target, by ascending pseudonyms: the user who you think "
-                "it is. A user may stand in several lines."
+                "One line per pseudonym of the target, in ascending order of pseudonyms: the user who "
+                "you think it is. A user may be on several lines."
             ),
         ),
         FileFormat(
@@ -116,8 +116,8 @@ def list_formats(team: str, target: str) -> list[FileFormat]:
             str(official_file_name("etraces", other, 1, own)),
             "reg_id\n57\n57\n58\n120\n",
             gettext(
-                "One line for each user and time of the target, by user and then by time: the region where "
-                "you think the user was."
+                "One line per user and time of the target, ordered by user and then by time: the region "
+                "where you think the user was."
             ),
         ),
     ]

@@ -389,7 +389,7 @@ class Contest(models.Model):
         return Schedule.from_dict(self.schedule_values)
 
     def schedule_of(self, team: str) -> Schedule:
-        """Return when what takes place for a team, which may have more time than the others."""
+        """Return the schedule of a team, which may have more time than the others."""
         return self.schedule.with_extra_time(self.extra_time.get(team, {}))
 
     def is_release_ready(self) -> bool:

@@ -147,10 +147,10 @@ def save_write_up(team: Team, text: str, link: str) -> None:
     """Store what a team says; a link is one that a browser follows to another page, and to nothing else."""
     text, link = clean_text(text), clean_text(link)
     if len(text) > LONGEST_WRITE_UP:
-        message = _("A write-up has at most %(longest)s characters; this has %(length)s.")
+        message = _("A write-up can have at most %(longest)s characters; this one has %(length)s.")
         raise RequestRefused(400, "write-up", message % {"longest": LONGEST_WRITE_UP, "length": len(text)})
     if link and not _is_link(link):
-        message = _("A link begins with https:// or http:// and has at most %(longest)s characters.")
+        message = _("A link must begin with https:// or http:// and have at most %(longest)s characters.")
         raise RequestRefused(400, "link", message % {"longest": _LONGEST_LINK})
     team.write_up, team.code_link = text, link
     team.save(update_fields=["write_up", "code_link"])
@@ -177,9 +177,9 @@ def label_write_ups(values: Iterable[dict[str, Any]], labels: dict[str, str]) ->
     for one in values:
         team, text, link = labels[one["team"]], one["text"], one["link"]
         if not (isinstance(text, str) and len(text) <= LONGEST_WRITE_UP and isinstance(link, str)):
-            raise DataError("a write-up is no text, or too long")
+            raise DataError("a write-up is not a text, or is too long")
         if link and not _is_link(link):
-            raise DataError("the link of a write-up is none")
+            raise DataError("the link of a write-up is not a link")
         made.append(WriteUp(team, text, link))
     return made
 

@@ -271,12 +271,12 @@ def _require_participant(name: Any, known: set[str]) -> str:
 
 def _require_list(values: Any) -> list[dict[str, Any]]:
     if not isinstance(values, list):
-        raise DataError("its board is no list")
+        raise DataError("its board is not a list")
     return values
 
 
 def _parse_json(content: bytes) -> dict[str, Any]:
     held = json.loads(content)
     if not isinstance(held, dict):
-        raise DataError("its manifest or its board is no table")
+        raise DataError("its manifest or its board is not a table")
     return held

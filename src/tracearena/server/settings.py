@@ -58,7 +58,9 @@ class Address:
     def __post_init__(self) -> None:
         for host in self.hosts:
             if not _HOST.fullmatch(host):
-                wanted = "a name such as contest.example.org, without https:// and port; * would let any pass"
+                wanted = (
+                    "a name such as contest.example.org, without https:// and port; * would accept every name"
+                )
                 raise ParameterError.of("--allowed-host", host, wanted)
         for proxy in self.trusted_proxies:
             if not _is_address(proxy):

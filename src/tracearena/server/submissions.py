@@ -97,7 +97,7 @@ def find_target(team: Team, other: str, number: int) -> DataSet:
 def check_key(key: str) -> str:
     """Return an idempotency key, if it can be one."""
     if not _KEY_PATTERN.fullmatch(key):
-        message = gettext("Idempotency-Key must have 1 to 100 letters, digits or signs of ASCII.")
+        message = gettext("Idempotency-Key must have 1 to 100 letters, digits or punctuation marks of ASCII.")
         raise RequestRefused(400, "idempotency-key", message)
     return key
 
@@ -143,8 +143,8 @@ def check_target(errand: UploadRequest) -> None:
     wanted = find_other_name(errand.file_name, kind, int(data_set.team.number), data_set.number, attacker)
     if wanted is not None:
         said = gettext(
-            "The name %(name)s says that this is another file than %(wanted)s, which is handed in here. "
-            "Choose the other form, or rename the file."
+            "The name %(name)s is that of another file than %(wanted)s, which this form is for. Use the "
+            "other form, or rename the file."
         )
         message = said % {"name": errand.file_name, "wanted": wanted}
         raise RequestRefused(409, "other-target", message, wanted=wanted)
@@ -248,7 +248,7 @@ def _find_same_key(errand: UploadRequest, file: UploadStream) -> Submission | No
     if found is None:
         return None
     if (found.sha256, found.kind, found.data_set_id) != (file.sha256, errand.kind, errand.data_set.pk):
-        message = gettext("This Idempotency-Key was used for another upload already.")
+        message = gettext("This Idempotency-Key was already used for another upload.")
         raise RequestRefused(409, "idempotency-key", message)
     return found
 
@@ -276,7 +276,7 @@ def _find_closing_time(contest: Contest, kind: str) -> datetime | None:
 def _refuse_early(contest: Contest, kind: str) -> RequestRefused:
     schedule = contest.schedule
     begin = schedule.anonymization_begin if kind == UploadKind.OBFUSCATED else schedule.attack_begin
-    message = gettext("This is taken from %(begin)s on.") % {"begin": format_utc(begin)}
+    message = gettext("You can hand this in from %(begin)s.") % {"begin": format_utc(begin)}
     return RequestRefused(409, "early", message, begin=begin.isoformat())
 
 
@@ -432,7 +432,7 @@ def _accept_files(
         for packed in iter_open_members(archive_name, archive, MOST_FILES):
             name = clean_file_name(packed.name)
             if name in seen:
-                twice = gettext("This name comes twice in the archive; only the first one was looked at.")
+                twice = gettext("This name occurs twice in the archive; only the first one was read.")
                 yield ArchiveFileOutcome(name, problem=twice)
                 continue
             seen.add(name)
@@ -476,10 +476,12 @@ def _parse_attack_name(member: Member, name: str) -> tuple[str, str, int]:
         raise RequestRefused(400, "name", said % {"example": example}) from None
     if official.attacker is None:
         raise RequestRefused(
-            400, "name", gettext("This is no attack: only etable and etraces files are taken here.")
+            400, "name", gettext("This is not an attack: only etable and etraces files are accepted here.")
         )
     if f"{official.attacker:03d}" != member.team.number:
-        said = gettext("The name says that team %(other)s attacks; you are logged in as team %(own)s.")
+        said = gettext(
+            "The name says that team %(other)s makes this attack, but you are logged in as team %(own)s."
+        )
         raise RequestRefused(
             403, "attacker", said % {"other": f"{official.attacker:03d}", "own": member.team.number}
         )

@@ -104,7 +104,7 @@ def choose_own_name(team: Team, name: str, actor: str) -> Team:
         contest = Contest.objects.select_for_update().get(pk=1)
         own = Team.objects.get(pk=team.pk)
         if own.is_named:
-            said = gettext("Your team has a name already; ask the organiser to change it.")
+            said = gettext("Your team already has a name; ask the organiser to change it.")
             raise RequestRefused(409, "name", said)
         if not contest.teams_may_choose_names:
             raise RequestRefused(409, "name", gettext("The organiser gives the names in this contest."))
@@ -174,16 +174,16 @@ def _fill_place(name: str, number: str | None, actor: str) -> Team:
     if not places:
         raise DataError(
             gettext(
-                "every team has a name or members; teams are made with their people: "
-                "`contest new --teams` says how many"
+                "every place in the contest has a name or members; places are created with the contest: "
+                "`contest new --teams` sets their number"
             )
         )
     if number is None:
         team = next((team for team, has_link in places if not has_link), None)
         if team is None:
             said = gettext(
-                "teams %(free)s are free, but each has a link that may have been sent: rename one, which "
-                "keeps its link, or choose one, and its link becomes void"
+                "teams %(free)s are free, but each has a link that may have been sent. Rename one to "
+                "keep its link, or choose one, which makes its link invalid"
             )
             raise DataError(said % {"free": free})
     else:

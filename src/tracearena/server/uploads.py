@@ -198,7 +198,7 @@ def _check_form(request: Any) -> None:
     most_mb = _find_limit_mb(request)
     if most_mb is None:
         raise RequestRefused(
-            403, "not-a-team", gettext("Files are taken from members of teams: log in first.")
+            403, "not-a-team", gettext("Only members of a team can hand in files. Log in first.")
         )
     if length > most_mb * _MB + FORM_BYTES:
         raise too_large(most_mb * _MB)
@@ -270,25 +270,27 @@ def _parse_length(request: Any) -> int:
         return int("" if "HTTP_TRANSFER_ENCODING" in request.META else request.META["CONTENT_LENGTH"])
     except (KeyError, ValueError):
         raise RequestRefused(
-            411, "no-length", gettext("The body has no length: send Content-Length.")
+            411, "no-length", gettext("The request does not say how long its body is: send Content-Length.")
         ) from None
 
 
 def cut_off() -> RequestRefused:
     """Say that a file did not come whole."""
-    message = gettext("The file broke off before its end. Nothing was kept: send it again.")
+    message = gettext("The connection broke before the end of the file. Nothing was kept: send it again.")
     return RequestRefused(400, "cut-off", message)
 
 
 def too_slow() -> RequestRefused:
     """Say that a body came too slowly to be waited for."""
-    message = gettext("This came too slowly, under 16 KB a second. Nothing was kept: send it again.")
+    message = gettext("This upload was too slow, under 16 KB per second. Nothing was kept: send it again.")
     return RequestRefused(408, "too-slow", message)
 
 
 def too_many() -> RequestRefused:
     """Say that a body waited too long for others to come in."""
-    message = gettext("Too many files of your team, or of all, are coming in at once. Send it again later.")
+    message = gettext(
+        "Your team, or all teams together, are sending too many files at once. Send it again later."
+    )
     return RequestRefused(429, "too-many", message)
 
 

@@ -154,7 +154,7 @@ class SGD(Synthesizer):
         require_whole("copied", self.copied, at_least=0, at_most=LARGEST_COUNT)
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
-        """Count; nothing is random here."""
+        """Count the transitions; nothing is drawn at random."""
         check_trainable(self, traces)
         clock, place, n = traces.clock, traces.place_index, len(traces.places)
         require_whole("copied", self.copied, at_least=0, at_most=clock.instants_per_day)

@@ -156,7 +156,7 @@ def test_times_of_another_clock_are_not_replaced(tmp_path: Path, make_walks: Cal
     pwscup.write_times(pwscup.ContestTimes(pwscup.PWS_CLOCK, 1, 1), tmp_path / "info_time.csv")
     before = (tmp_path / "info_time.csv").read_bytes()
     hourly = Traces.from_dense(walks.dense()[:, :24], walks.places, HOURS)
-    with pytest.raises(TracearenaError, match="20 times a day every 30 min from 08:00"):
+    with pytest.raises(TracearenaError, match="20 times per day, every 30 min from 08:00"):
         pwscup.write_traces(hourly, tmp_path / "org.csv")
     assert (tmp_path / "info_time.csv").read_bytes() == before
     assert not (tmp_path / "org.csv").exists()

@@ -132,7 +132,7 @@ def test_the_contests_clock_is_said_where_it_is_only_assumed(made: Path, tmp_pat
     assert swept.status == 0, swept.err
     told = [line for line in swept.err.splitlines() if "info_time.csv" in line]
     assert len(told) == 1
-    assert "20 times a day every 30 min from 08:00" in told[0]
+    assert "20 times per day, every 30 min from 08:00" in told[0]
     assert "--times" in told[0]
 
 

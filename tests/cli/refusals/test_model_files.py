@@ -261,8 +261,8 @@ def exported(trained: Path, walks: Traces, tmp_path: Path) -> list[object]:
         ("PPMTF(iterations=3)", 0, ""),
         ("PPMTF(5,iterations=3)", 2, "has 2 factors, not 5"),
         ("PPMTF(iterations=3,shared_factors=false)", 2, "shares its factors"),
-        ("PPMTF(2,iterations=4)", 2, "there are those of iteration 3"),
-        ("PPMTF(2)", 2, "there are those of iteration 3"),
+        ("PPMTF(2,iterations=4)", 2, "there are files of iteration 3"),
+        ("PPMTF(2)", 2, "there are files of iteration 3"),
     ],
 )
 def test_the_authors_files_go_with_factors_and_iterations(  # type: ignore[no-untyped-def]

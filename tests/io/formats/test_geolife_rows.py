@@ -159,7 +159,7 @@ def test_files_read_together_do_not_touch_each_other(tmp_path: Path, threads: in
 def test_an_archive_without_a_recording_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "g.zip", "w") as packed:
         packed.writestr("Data/000/labels.txt", "walk")
-    with pytest.raises(FileError, match="holds no PLT file with points"):
+    with pytest.raises(FileError, match="has no PLT file with points"):
         geolife.read(tmp_path / "g.zip")
 
 

@@ -63,7 +63,7 @@ def test_documents_with_a_type_are_refused(tmp_path: Path, doctype: str) -> None
         ("<gpx>", "not well-formed"),
         (document(point())[:-20], "not well-formed"),
         ("<html></html>", "<html> document, not <gpx>"),
-        (HEAD + "</gpx>", "holds no track point"),
+        (HEAD + "</gpx>", "has no track points"),
         (document(point("&x;")), "not well-formed"),
         ("\x00\x01", "not well-formed"),
     ],

@@ -202,7 +202,7 @@ def test_lists_that_unpack_to_far_more_than_the_file_are_refused(tmp_path: Path)
         (lambda text: text.replace("bob", "eve"), "has a user 'eve' who is not in the original"),
         (lambda text: text.rpartition("bob")[0], "has 1 events of user 'bob', but the original has 2"),
         (lambda text: text.replace("T02", "T03"), "of user 'ann' at other times"),
-        (lambda text: text.replace("ramen", "noodles"), "is none of the 3 known places"),
+        (lambda text: text.replace("ramen", "noodles"), "is not one of the 3 known places"),
     ],
 )
 def test_a_release_of_something_else_is_refused(
@@ -272,7 +272,9 @@ def test_the_times_of_the_file_count_within_an_instant(tmp_path: Path) -> None:
 def test_times_outside_the_day_of_a_clock_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(HEADER + GOOD)
     clock = Clock(instants_per_day=20, start_s=8 * 3600, interval_s=1800)
-    with pytest.raises(FileError, match="is in no instant of the day; they are 08:00 to 17:30 every 30 min"):
+    with pytest.raises(
+        FileError, match="is not an instant of the day; the instants are 08:00 to 17:30 every 30 min"
+    ):
         read_released(tmp_path / "x.csv", clock=clock)
 
 

@@ -100,4 +100,4 @@ def test_what_lies_beside_is_named_where_parts_are_asked_for(tmp_path: Path, run
     (path / "at-0" / "notes.txt").write_text("x")
     assert "has notes.txt next to CSV files" in run("obfuscate", "GeoInd(100m)", path, *out, status=2)
     (path / "at-0" / "notes.txt").rename(path / "at-0" / "notes.csv")
-    assert large.find_points_obstacle(Input(path)) == "has notes.csv, which is no table of points"
+    assert large.find_points_obstacle(Input(path)) == "has notes.csv, which is not a table of points"

@@ -99,7 +99,7 @@ def test_a_gauge_is_as_long_as_the_utility() -> None:
         (0.7, "Valid: the utility is 0.700, and 0.7 is enough."),
         (0.6999999, "Not valid: the utility is 0.6999999, below 0.7"),
         (0.812, "Valid: the utility is 0.812"),
-        (None, "Nothing was handed in yet"),
+        (None, "Nothing has been handed in yet"),
     ],
 )
 def test_a_gauge_says_whether_a_data_set_is_valid(utility: float | None, told: str) -> None:

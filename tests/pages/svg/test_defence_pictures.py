@@ -89,7 +89,7 @@ def test_the_limit_stands_where_events_become_worthless(limit_km: float) -> None
     bars = of_class(picture, "mark")
     below = [bar for bar in bars if float(bar.attrib["y"]) > float(line.attrib["y1"])]
     assert f", {limit_km:g}–{limit_km + 0.5:g} km: " in (below[0][0].text or "")
-    assert f"utility 0 from {limit_km:g} km on" in [one.text for one in tree(picture).iter(f"{SVG}text")]
+    assert f"utility 0 from {limit_km:g} km" in [one.text for one in tree(picture).iter(f"{SVG}text")]
 
 
 def moments(picture: Picture, attribute: str) -> dict[int, list[Element]]:

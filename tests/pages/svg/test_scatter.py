@@ -92,4 +92,4 @@ def test_the_legend_names_every_team_once() -> None:
 def test_a_contest_without_uploads_has_empty_pictures() -> None:
     empty = make_board(Rules(), Roster(teams="ab"), [], [])
     assert privacy_picture(empty).caption == "No valid data set yet."
-    assert usefulness_picture(empty).caption == "Nothing was handed in yet."
+    assert usefulness_picture(empty).caption == "Nothing has been handed in yet."

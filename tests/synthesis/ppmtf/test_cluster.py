@@ -195,7 +195,9 @@ def test_files_that_do_not_follow_each_other_are_refused(people, cluster, tmp_pa
             PartitionedTraces(where, people.places, cluster)
         return str(error.value)
 
-    assert "0.parquet: has 1,000 users, which is no multiple of 1,024" in refused((0, 1_000), (1_000, 1_100))
+    assert "0.parquet: has 1,000 users, which is not a multiple of 1,024" in refused(
+        (0, 1_000), (1_000, 1_100)
+    )
     assert "1.parquet: begins with user 501, after user 1024" in refused((0, 1_024), (500, 900))
     assert "has no .parquet files" in refused()
 

@@ -57,7 +57,7 @@ def test_a_model_comes_back_from_its_file_and_draws_the_same(city: Traces, tmp_p
     assert again.budget_ == model.budget_
     assert again.guarantee == model.guarantee
     assert again.sample_users(50, 2, seed=3) == model.sample_users(50, 2, seed=3)
-    with pytest.raises(DataError, match="names no training users"):
+    with pytest.raises(DataError, match="does not contain its training users"):
         again.synthesize()
 
 

@@ -134,7 +134,7 @@ class LinkMatch(Match):
 
     @property
     def posterior(self) -> Floats:
-        """How likely the user whom each pseudonym was given is hers; 0 where the pair was not scored."""
+        """Posterior probability of the user matched to each pseudonym; 0 where the pair was not scored."""
         given = self.pairs.users == self.best[self.pairs.traces]
         found = np.zeros(len(self.best))
         found[self.pairs.traces[given]] = self.certainty[given]

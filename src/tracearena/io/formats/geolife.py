@@ -64,7 +64,7 @@ def read(path: str | PathLike[str], *, strict: bool = False) -> Reading[GpsTrace
             files = ((one.name, one.read(place, MAX_FILE_BYTES)) for one in members)
         recordings, users = parse_recordings(files, report), set()
     traces = join_plt_recordings(recordings, users)
-    nothing = "holds no PLT file with points (Data/NNN/Trajectory/*.plt)"
+    nothing = "has no PLT file with points (Data/NNN/Trajectory/*.plt)"
     report.refuse_if_nothing_is_left(len(traces), nothing, "no-points")
     report_odd_users(str(place), traces, report)
     report.rows = traces.n_points + report.dropped_rows

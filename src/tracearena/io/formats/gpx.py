@@ -65,7 +65,7 @@ def read(
     for number, (file, user) in enumerate(owners.items()):
         _append_file_points(file, user, number, columns, report)
     if not columns["time"]:
-        report.refuse_if_nothing_is_left(0, "holds no track point", "no-points")
+        report.refuse_if_nothing_is_left(0, "has no track points", "no-points")
     traces = GpsTraces.from_points(
         np.array(columns["user"], np.str_),
         np.array(columns["time"], np.int64),
@@ -76,7 +76,10 @@ def read(
     )
     report_odd_users(str(place), traces, report)
     if one_user is None and len(files) > 1 and {file.parent for file in files} == {place}:
-        problem = "each file is taken for a person, called like it; --one-user NAME if all are of one person"
+        problem = (
+            "each file is read as one person, named like the file; use --one-user NAME if all files belong "
+            "to one person"
+        )
         report.notice("one file per person", len(files), Fault(None, None, None, problem, "a-file-a-person"))
     report.rows = traces.n_points + report.dropped_rows
     return Reading(traces, report)

@@ -163,7 +163,7 @@ class _FeatureRows:
             x, y = pl.Series("lon", longitude), pl.Series("lat", latitude)
         frame = frame.drop(X, Y).with_columns(y, x)
         if self._has_lines and user is not None and "user" not in find_roles(frame.columns):
-            problem = f"no property names a user; all lines are those of one, {user!a}"
+            problem = f"no property names a user: all lines are read as one user, {user!a}"
             self._report.notice_fault(Fault(None, "user", None, problem, "one-user", None))
             frame = frame.with_columns(pl.lit(user).alias("user"))
         return frame
@@ -497,7 +497,7 @@ def build_json_column(name: str, values: list[Any]) -> pl.Series:
             is_text = value is None or isinstance(value, str)
             texts.append(value if is_text else json.dumps(value)[:200])
         except (ValueError, RecursionError):
-            texts.append("a number or a nesting beyond measure")
+            texts.append("a number or a nesting that is too large")
     return pl.Series(name, texts, dtype=pl.String)
 
 

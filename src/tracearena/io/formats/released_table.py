@@ -282,7 +282,7 @@ def _compute_instants(
     if "time_id" in frame.columns:
         numbers = frame["time_id"].cast(pl.Int64, strict=False)
         good = numbers.is_between(1, _LARGEST_TIME_ID)
-        _refuse_bad_rows(path, frame, "time_id", ~good, "must be a whole number from 1 on")
+        _refuse_bad_rows(path, frame, "time_id", ~good, "must be a whole number of at least 1")
         hours = Clock(instants_per_day=DAY_S // _HOUR_S)
         undated = hours if clock is None else replace(clock, first_day=None)
         return (numbers - 1).to_numpy().astype(np.int32), None, undated
@@ -300,7 +300,9 @@ def _compute_instants(
     number, rest = np.divmod(second % DAY_S - clock.start_s, clock.interval_s)
     off = (number < 0) | (number >= clock.instants_per_day)
     every = f"{clock.label(0)} to {clock.label(clock.instants_per_day - 1)} {clock.interval_words}"
-    _refuse_bad_rows(path, frame, "time", pl.Series(off), f"is in no instant of the day; they are {every}")
+    _refuse_bad_rows(
+        path, frame, "time", pl.Series(off), f"is not an instant of the day; the instants are {every}"
+    )
     instants = (day - first) * clock.instants_per_day + number
     if int(instants.max()) >= _LARGEST_TIME_ID:
         raise FileError.whole(path, f"covers more than {_LARGEST_TIME_ID:,} instants", "too-long")
@@ -398,7 +400,7 @@ def _parse_places(
         maintain_order="left",
     )["at"]
     unknown = flat["row"].filter(index.is_null()).unique()
-    problem = f"is none of the {len(texts):,} known places; --places names the file of all"
+    problem = f"is not one of the {len(texts):,} known places; name the file of all places with --places"
     _refuse_bad_rows(path, frame, "places", frame["row"].is_in(unknown.implode()), problem)
     return places, index.to_numpy().astype(np.int32), sizes.to_numpy().astype(np.int64)
 

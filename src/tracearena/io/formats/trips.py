@@ -100,9 +100,8 @@ def _find_trip_users(
     ids = [plain[name] for name in _TRIPS if name in plain]
     each = f" --columns user={ids[0] if ids else EACH_ROW}"
     problem = (
-        "no column says who made the trips: --columns user=COLUMN names one that does, --one-user NAME "
-        f"says that one person made all of them, and{each} makes each trip a user of its own, which "
-        "hides who made several"
+        "no column says who made the trips: name one with --columns user=COLUMN; if one person made all "
+        f"trips, use --one-user NAME;{each} makes each trip a user of its own, which hides who made several"
     )
     raise FileError(path, [Fault(0, None, ", ".join(plain.values())[:200], problem, "columns")])
 

@@ -249,14 +249,14 @@ def _find_text_problem(source: Input, file: Path) -> str | None:
     if others:
         return f"has its {others[0]} in the name of a folder, which only Parquet may have there"
     if found.get("user") in said and not said[found["user"]]:
-        problem = f"lies in a folder that names nobody: {found['user']}= must be followed by a user"
+        problem = f"is in a folder that names no user: {found['user']}= must be followed by a user"
         raise FileError.whole(file, problem, "missing-user")
     try:
         formats = one.guess.formats
     except FileError:
         formats = ()
     if "points" not in formats:
-        return f"is read as {formats[0]}" if formats else "is no table of points"
+        return f"is read as {formats[0]}" if formats else "is not a table of points"
     return find_missing_roles(found)
 
 
@@ -315,7 +315,7 @@ def find_events_obstacle(source: Input, *, needs_places: bool) -> str | None:
         try:
             look = source.guess
         except FileError:
-            return "is no table of events"
+            return "is not a table of events"
         if look.formats[:1] != ("table",):
             return f"is read as {look.formats[0]}" if look.formats else f"looks like {look.words}"
     if source.is_folder and has_only_points(source.layout.roles(list(schema))):
@@ -341,7 +341,7 @@ def _find_parquet_obstacle(source: Input) -> str | None:
     if not files:
         return "has no files"
     if not source.is_folder and not source.is_parquet:
-        return "is no Parquet file"
+        return "is not a Parquet file"
     wrong = [file.name for file in files if source.is_folder and not is_parquet(file)]
     if wrong:
         return f"has {wrong[0]}, which is not a Parquet file"

@@ -152,7 +152,7 @@ def _check_widths(path: str | PathLike[str], body: bytes, width: int, header_lin
                 row + 1,
                 None,
                 body[starts[row] : ends[row]].decode("utf-8", "replace"),
-                "is blank" if blank[row] else f"has {cells[row]} cells; {width} are wanted",
+                "is blank" if blank[row] else f"has {cells[row]} cells; {width} are needed",
                 "bad-row",
                 header_lines,
             )

@@ -76,7 +76,7 @@ def read_parameters(folder: str | PathLike[str], iteration: int = 100) -> Parame
     if not Path(f"{stem}_A.csv").exists():
         others = [re.fullmatch(r"modelparameter_Itr(\d+)_A\.csv", one.name) for one in Path(folder).iterdir()]
         there = sorted(int(found[1]) for found in others if found)
-        said = f"; there are those of iteration {', '.join(map(str, there))}" if there else ""
+        said = f"; there are files of iteration {', '.join(map(str, there))}" if there else ""
         raise FileError.whole(f"{stem}_A.csv", f"this file does not exist{said}", "missing")
     matrices = {name: read_matrix(f"{stem}_{name}.csv") for name in FACTORS}
     mu: dict[str, Any] = {}
@@ -152,7 +152,7 @@ def _build_tensor(table: CellTable, last: str, shape: tuple[int, int, int]) -> S
     _, first = np.unique(key, return_index=True)
     seen = np.zeros(len(key), bool)
     seen[first] = True
-    table.require(last, seen, "names a cell that an earlier row has already", "repeated-cell")
+    table.require(last, seen, "names a cell that an earlier row already has", "repeated-cell")
     table.close()
     return SparseTensor.from_cells(shape, users, i, j, counts)
 
@@ -252,7 +252,7 @@ def read_utility_and_privacy(path: str | PathLike[str]) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = []
     for number, row in enumerate(rows, start=1):
         if len(row) != len(names):
-            problem = f"has {len(row)} cells; {len(names)} are wanted"
+            problem = f"has {len(row)} cells; {len(names)} are needed"
             faults.append(Fault(number, None, ",".join(row), problem, "bad-row"))
             continue
         values: dict[str, Any] = dict(zip(names[:2], row[:2], strict=True))

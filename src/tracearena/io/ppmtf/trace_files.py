@@ -330,7 +330,7 @@ def read_places(path: str | PathLike[str], index: str | PathLike[str] | None = N
     ids: NDArray[Any] = table.text("poi_id")
     repeated = np.ones(len(ids), bool)
     repeated[np.unique(ids, return_index=True)[1]] = False
-    table.require("poi_id", ~repeated, "stands in an earlier row already", "repeated-id")
+    table.require("poi_id", ~repeated, "already occurs in an earlier row", "repeated-id")
     try:
         # Whole numbers where every id is one and is written as one; text otherwise.
         numbers = ids.astype(np.int64)
@@ -389,7 +389,7 @@ def read_place_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArr
     order = table.whole("poi_index", 0, max(len(table) - 1, 0))
     seen = np.zeros(len(order), bool)
     seen[np.unique(order, return_index=True)[1]] = True
-    table.require("poi_index", seen, "stands in an earlier row already", "repeated-index")
+    table.require("poi_index", seen, "already occurs in an earlier row", "repeated-index")
     ids, categories = table.text("poi_id"), table.text("category")
     table.close()
     rows = np.argsort(order)

@@ -159,7 +159,7 @@ VERDICTS = {
     "bad-parquet": "the file begins like Parquet but cannot be read",
     "column-type": "a column of a Parquet file that holds neither whole numbers nor text",
     "line-break": "a cell of a Parquet file with a line break in it",
-    "no-table": "the file is no table but a workbook, an archive, a picture or a document",
+    "no-table": "the file is not a table but a workbook, an archive, a picture or a document",
     "utf-16": "the file is UTF-16; it must be UTF-8",
     "cr-line-ends": "lines end in CR alone; they must end in LF or CRLF",
     "missing-header": "the first line is data",
@@ -168,9 +168,9 @@ VERDICTS = {
     "no-rows": "there are no rows below the header",
     "row-count": "there are too many rows or too few; the row is the first one too many or missing",
     "too-many-ids": "the file lists more ids than the limit",
-    "second-header": "the header stands among the rows",
+    "second-header": "the header occurs among the rows",
     "blank-line": "a line has no characters",
-    "line-too-long": "a bad line that is longer than 1,000 characters and than any good line",
+    "line-too-long": "a bad line that is longer than 1,000 characters and than any valid line",
     "column-count": "a row has too many cells or too few",
     "empty-cell": "a cell has no characters",
     "nul-byte": "a NUL byte",
@@ -235,7 +235,7 @@ def find_long_line_fault(length: int, row: int, layout: FileSchema) -> Fault | N
     longest = max(sum(column.longest + 1 for column in layout.columns), _ALWAYS_JUDGED_CHARACTERS)
     if length <= longest:
         return None
-    problem = f"the line has {length:,} bytes; no good line has more than {longest:,}"
+    problem = f"the line has {length:,} bytes; no valid line has more than {longest:,}"
     return Fault(row, None, None, problem, "line-too-long")
 
 

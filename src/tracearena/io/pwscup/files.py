@@ -263,7 +263,7 @@ def _check_region_grid(
             problem = f"reg_id,y_id,x_id must be {','.join(wanted)}: regions run eastward, then northward"
             sheet.add(Fault(index + 1, None, ",".join(cells[:3]), problem, "not-a-grid"))
     if n_rows < 2 or columns < 2 or n_rows * columns != len(rows):
-        problem = f"{len(rows)} regions with {columns} in the first row are no grid of at least 2 × 2"
+        problem = f"{len(rows)} regions with {columns} in the first row are not a grid of at least 2 × 2"
         sheet.add(Fault(None, None, None, problem, "not-a-grid"))
     sheet.refuse_faulty()
     # Rounded, because centres are printed with the noise of their own arithmetic.
@@ -335,7 +335,7 @@ def read_id_table(path: str | PathLike[str]) -> IdTable:
     _, first = np.unique(users, return_index=True)
     again = users > 0
     again[first] = False
-    problem = "the user stands under another pseudonym already; an ID table is one to one"
+    problem = "the user already has another pseudonym; an ID table is one to one"
     _note_users(sheet, users, again, problem, "repeated-user")
     sheet.refuse_faulty()
     return IdTable(pseudonyms, users)

@@ -119,8 +119,8 @@ def find_times_file(path: str | PathLike[str], places: object = None) -> Path | 
 
 
 DEFAULT_TIMES = (
-    f"there is no {NAME} with it, so its times are read as 20 times a day every 30 min from 08:00, the "
-    "contest's; --times names others"
+    f"{NAME} is missing, so the times are read as those of the contest: 20 times per day, every 30 min "
+    "from 08:00; name another table of times with --times"
 )
 """What is said of a file that is read by the contest's clock for want of a table of times."""
 

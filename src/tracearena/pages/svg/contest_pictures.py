@@ -165,10 +165,10 @@ def matrix_picture(
             data_column=column, class_=f"sum strong number{' closed' if closed else ''}",
         )  # fmt: skip
     key_y = y + 28
-    canvas.words(left - 12, key_y, translate("0 found out"), text_anchor="end", class_="soft")
+    canvas.words(left - 12, key_y, translate("0 all found"), text_anchor="end", class_="soft")
     for step in range(20):
         canvas.draw("rect", x=left + 4 * step, y=key_y - 11, width=4.4, height=13, fill=viridis(step / 19))
-    canvas.words(left + 90, key_y, translate("1 untouched"), class_="soft")
+    canvas.words(left + 90, key_y, translate("1 nothing found"), class_="soft")
     header = (translate("target"), *(shorten_name(one, 40) for one in table.attackers), translate("minimum"))
     numbers: tuple[tuple[Any, ...], ...] = tuple(
         (shorten_name(target, 40), *scores, table.minima[row])
@@ -189,8 +189,8 @@ def _format_matrix_caption(board: Board, table: AttackTable, what: str, *, is_pa
     flagged = sum(table.is_far_below(row, column) for row, column in table.cells())
     sentences = [
         translate(
-            "Each number is the share of {what}. The strongest attack on a target has a frame and "
-            "counts; a hatched cell is an attack that was not made and counts 1.",
+            "Each number is the share of {what}. The strongest attack on a target is framed and is the "
+            "one that counts; a hatched cell is an attack that was not made and counts as 1.",
             what=what,
         ),
         describe_attack_table(board, table, isolate_name),
@@ -516,7 +516,7 @@ def usefulness_picture(
     canvas.draw("line", x1=x, y1=_AREA.top, x2=x, y2=_AREA.bottom, stroke=GREEN, stroke_width=2,
                 stroke_dasharray="4 4")  # fmt: skip
     left = threshold > 0.6
-    words = translate("valid from {threshold} on", threshold=f"{threshold:g}")
+    words = translate("valid from {threshold}", threshold=f"{threshold:g}")
     canvas.words(x - 8 if left else x + 8, _AREA.top + 22, words, text_anchor="end" if left else "start",
                  class_="strong halo")  # fmt: skip
     _draw_samples(canvas, ((one.name, one.utility, one.s_T_min if is_last else one.s_R_min) for one in greys))
@@ -646,7 +646,7 @@ def gauge_picture(utility: float | None, rules: Rules, *, name: str = "gauge") -
     canvas.draw("line", x1=x, y1=_GAUGE_AREA.top - 10, x2=x, y2=_GAUGE_AREA.bottom, class_="line threshold")
     left, label = (
         rules.utility_threshold > 0.75,
-        translate("valid from {threshold} on", threshold=f"{rules.utility_threshold:g}"),
+        translate("valid from {threshold}", threshold=f"{rules.utility_threshold:g}"),
     )
     canvas.words(
         x + (4 if left else -4), _GAUGE_AREA.top - 17, label,
@@ -661,7 +661,7 @@ def _format_gauge_caption(utility: float | None, rules: Rules) -> str:
     threshold = f"{rules.utility_threshold:g}"
     if utility is None:
         return translate(
-            "Nothing was handed in yet; a data set is valid from a utility of {threshold} on.",
+            "Nothing has been handed in yet. A data set is valid if its utility is at least {threshold}.",
             threshold=threshold,
         )
     written = _format_utility(utility, rules)

@@ -52,7 +52,7 @@ def cheating_picture(
     """
     shares = [float(row.defence.partition("(")[2].rstrip(")")) for row in cheating]
     caption = (
-        f"In this contest it {check_shuffling_hides_names([*undefended, *cheating])}. The contest scores "
+        f"In this contest, this {check_shuffling_hides_names([*undefended, *cheating])}. The contest scores "
         "both, and awards the defence by whereabouts."
     )
     lines = (
@@ -234,7 +234,7 @@ def displacement_picture(
     y = area.top + lane * (1 + limit_km / BIN_KM)
     canvas.draw("line", x1=_LABELS, y1=y, x2=area.right, y2=y, stroke=VERMILION, stroke_width=2,
                 stroke_dasharray="4 4", class_="limit")  # fmt: skip
-    canvas.words(area.right, y - 6, f"utility 0 from {limit_km:g} km on", text_anchor="end",
+    canvas.words(area.right, y - 6, f"utility 0 from {limit_km:g} km", text_anchor="end",
                  class_="strong halo")  # fmt: skip
     header = ("distance", *(shorten_name(team, 40) for team in shares))
     rows = tuple((label, *(share[row] for share in shares.values())) for row, label in enumerate(labels))

@@ -74,7 +74,7 @@ def export_contest(
         Before the results are published, and while the judge has work to do.
     """
     if Path(path).exists():
-        raise FileError.whole(path, "is there already; choose another name", "exists")
+        raise FileError.whole(path, "already exists; choose another name", "exists")
     contest = Contest.get_current()
     require_exportable(contest)
     originals = include_originals or contest.people == "virtual"
@@ -88,15 +88,15 @@ def export_contest(
 def require_exportable(contest: Contest) -> None:
     """Refuse to export what is not published, not finished, or not what the scores say."""
     if not results.is_published(contest, clock.now()):
-        raise DataError(_("the results are not published yet; an export before would give them away"))
+        raise DataError(_("the results are not published yet; an export would reveal them"))
     # The judge makes an archive as one of its jobs.
     waiting = queue.find_open_jobs().exclude(kind=EXPORT_KIND).count()
     if waiting:
-        words = _("the judge has %(waiting)s jobs to do; export when all is done (`contest status`)")
+        words = _("the judge has %(waiting)s jobs left; export when all are done (`contest status`)")
         raise DataError(words % {"waiting": waiting})
     final = results.find_final_snapshot()
     if final is None or results.read_snapshot(final) != results.build_result(results.build_current_board()):
-        raise DataError(_("the published result is not that of the scores; `contest rescore` finds out why"))
+        raise DataError(_("the published results do not match the scores; `contest rescore` finds out why"))
 
 
 class _ExportFolder:
@@ -214,7 +214,7 @@ def request_export(actor: str, *, for_everybody: bool) -> str:
         contest = Contest.objects.select_for_update().get(pk=1)
         require_exportable(contest)
         if is_export_pending():
-            raise DataError(_("the judge is making an archive already; wait until it is there"))
+            raise DataError(_("the judge is already making an archive; wait until it is ready"))
         folder: Folder = settings.CONTEST_FOLDER
         # A name of plain letters and digits that no archive has and no job will make.
         plain = _spell_plainly(contest.name)

@@ -467,10 +467,10 @@ def start_rescoring(actor: str, reason: str) -> Rescoring:
     """Let every score that counts be computed once more; nothing that is shown changes."""
     with transaction.atomic():
         if Rescoring.objects.filter(state__in=(RescoringState.RUNNING, RescoringState.COMPARED)).exists():
-            raise ParameterError(gettext("a re-scoring is under way already: apply it or cancel it first"))
+            raise ParameterError(gettext("a re-scoring is already in progress: apply or cancel it first"))
         staged = list(queue.find_counting_scores(*_RESCORABLE_KINDS))
         if not staged:
-            raise ParameterError(gettext("there is no score yet that could be made again"))
+            raise ParameterError(gettext("there is no score yet that could be computed again"))
         rescoring = Rescoring.objects.create(reason=reason, created_at=clock.now())
         for score in staged:
             about = {"score": score.pk, "rescoring": rescoring.pk}
@@ -566,7 +566,7 @@ def apply_rescoring(rescoring: Rescoring, actor: str) -> None:
         _set_final_state(rescoring, RescoringState.COMPARED, to=RescoringState.APPLIED)
         failed = [one.key for one in changed if one.after is None]
         if failed:
-            said = gettext("the re-scoring is not whole: %(score)s failed; cancel it")
+            said = gettext("the re-scoring is incomplete: %(score)s failed; cancel it")
             raise ParameterError(said % {"score": failed[0]})
         rescoring.result_changes = [one.to_dict() for one in result]
         rescoring.save(update_fields=["result_changes"])

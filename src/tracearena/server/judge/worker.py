@@ -50,10 +50,11 @@ IDLE_S = 0.5
 WORKER_EXPIRY = timedelta(hours=1)
 """A worker that was not seen for this long is not listed any more."""
 CLOCK_JUMP_MESSAGE = (
-    "the clock of this machine has leapt; no phase is closed until it has been steady for a minute"
+    "the clock of this machine has jumped; no phase is closed until the clock has been steady for a minute"
 )
 FAILURE_REASON = mark_for_translation(
-    "The judge failed on this file; the file is not to blame, and it costs nothing. The organiser knows."
+    "The judge failed on this file. The file is not the cause, and no upload was used up. The organiser "
+    "can see the failure."
 )
 _STATE_BEFORE = {"check": State.RECEIVED, "score": State.CHECKED}
 """How far an upload has come when a job of a kind begins."""
@@ -297,7 +298,7 @@ def retry_job(job: Job, actor: str, reason: str) -> None:
             # What the failure gave back is used up once more: no day has more answers than the rules say.
             most = Contest.get_current().rules.live_answers_a_day
             if not submissions.take_quota(Team.objects.get(pk=job.team_id), job.about["quota"], most):
-                said = gettext("other answers have used up what %(job)s gave back; set it aside")
+                said = gettext("other uploads have used up the answer that %(job)s returned; set it aside")
                 raise ParameterError(said % {"job": job.key})
         log_act(actor, "job tried again", job=job.key, reason=reason)
 
@@ -305,7 +306,7 @@ def retry_job(job: Job, actor: str, reason: str) -> None:
 def set_job_aside(job: Job, actor: str, reason: str) -> None:
     """Let the contest go on without what a failed job should have found."""
     if job.kind == "publish":
-        said = gettext("without %(job)s nobody knows what to attack; try it again")
+        said = gettext("without %(job)s it is not known what to attack; try it again")
         raise ParameterError(said % {"job": job.key})
     with transaction.atomic():
         failed = Job.objects.filter(pk=job.pk, state=JobState.FAILED)

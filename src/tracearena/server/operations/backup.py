@@ -88,9 +88,9 @@ def write_backup(
     """
     target = Path(path)
     if not target.name.endswith(".tar"):
-        raise ParameterError(f"{path}: a backup is a tar archive; let its name end in .tar")
+        raise ParameterError(f"{path}: a backup is a tar archive; its name must end in .tar")
     if target.exists():
-        raise FileError.whole(path, "is there already; a backup is never written over", "exists")
+        raise FileError.whole(path, "already exists; a backup is never overwritten", "exists")
     made_at = clock.now()
     with replacing(target, private=True) as file, tarfile.open(fileobj=file, mode="w|") as archive:
         writer = _ArchiveWriter(archive)
@@ -215,20 +215,22 @@ def _unpack_archive(path: Path, folder: Folder) -> Path:
     listed: dict[str, Any] | None = None
     for member in iter_members(path):
         if listed is not None:
-            raise FileError.whole(path, "goes on after its manifest", "bad-backup")
+            raise FileError.whole(path, "has more data after its manifest", "bad-backup")
         if member.name == MANIFEST:
             listed = _read_file_list(path, member)
             continue
         is_known = member.name in single_files or member.name.partition("/")[0] in BACKUP_FOLDERS
         if member.name in found or not is_known:
-            raise FileError.whole(path, "holds a file that no backup has", "bad-backup", member.name)
+            raise FileError.whole(
+                path, "has a file that does not belong in a backup", "bad-backup", member.name
+            )
         try:
             found[member.name] = _copy_member(member, folder.path / member.name)
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
-            problem = "holds a name as a file and as a folder"
+            problem = "has the same name for a file and a folder"
             raise FileError.whole(path, problem, "bad-backup", member.name) from None
     if listed is None:
-        raise FileError.whole(path, "is no whole backup: it has no manifest at its end", "bad-backup")
+        raise FileError.whole(path, "is not a complete backup: it has no manifest at its end", "bad-backup")
     wrong = sorted(name for name in found.keys() | listed.keys() if found.get(name) != listed.get(name))
     if wrong or not single_files <= found.keys():
         raise FileError.whole(path, "differs from its manifest", "changed", wrong[0] if wrong else None)
@@ -242,7 +244,7 @@ def _read_file_list(path: Path, member: ArchiveMember) -> dict[str, Any]:
             return dict(manifest["files"])
     except (ValueError, KeyError, TypeError):
         pass
-    raise FileError.whole(path, "is no backup of a contest that this version can read", "bad-backup")
+    raise FileError.whole(path, "is not a backup of a contest that this version can read", "bad-backup")
 
 
 def _copy_member(member: ArchiveMember, target: Path) -> dict[str, Any]:
@@ -396,7 +398,9 @@ def load_rows(source: IO[bytes]) -> None:
     except TracearenaError:
         raise
     except (ValueError, TypeError, DatabaseError, ValidationError) as error:
-        raise DataError(f"the content of the database is none: {str(error)[:_LONGEST_ERROR_TEXT]}") from None
+        raise DataError(
+            f"the content of the database cannot be read: {str(error)[:_LONGEST_ERROR_TEXT]}"
+        ) from None
 
 
 def _insert_batches(model: type[models.Model], rows: Iterable[dict[str, Any]]) -> None:
@@ -420,7 +424,7 @@ def _parse_line(line: bytes) -> tuple[str, dict[str, Any]]:
             return name, row
     except (ValueError, TypeError):
         pass
-    raise DataError("the content of the database cannot be read: a line is no table and row")
+    raise DataError("the content of the database cannot be read: a line does not have a table and a row")
 
 
 def _convert(converters: dict[str, Callable[[Any], Any]], field: Any, value: Any) -> Any:

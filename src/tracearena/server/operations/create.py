@@ -109,7 +109,7 @@ def check_wheel(path: Path) -> None:
     """Refuse what is no wheel of tracearena, before anything is made: pip would refuse it at every team."""
     if not _WHEEL.fullmatch(path.name) or path.name.split("-")[1] != __version__:
         # Another version might check otherwise at home than here.
-        problem = f"is no wheel of this version, such as tracearena-{__version__}-py3-none-any.whl"
+        problem = f"is not a wheel of this version, such as tracearena-{__version__}-py3-none-any.whl"
         raise FileError.whole(path, problem, "no-wheel")
     path.stat()
     if not zipfile.is_zipfile(path):
@@ -158,7 +158,7 @@ def _fill_database(
 
     call_command("migrate", verbosity=0)
     if Contest.objects.exists():
-        raise DataError("the database holds a contest already; name an empty one")
+        raise DataError("the database already contains a contest; name an empty one")
     now = clock.read_clock()
     with transaction.atomic():
         Contest.objects.create(

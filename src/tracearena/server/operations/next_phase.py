@@ -80,7 +80,7 @@ def _check_server(folder: Folder, contest: Contest, now: datetime) -> list[Check
     backed_up = contest.backed_up_at is not None and now - contest.backed_up_at < _OLDEST_BACKUP
     return [
         ChecklistItem(
-            _("A judge works."), not is_judge_away(), _("Start the server again: it starts its judges.")
+            _("A judge is running."), not is_judge_away(), _("Restart the server: it starts its judges.")
         ),
         ChecklistItem(
             _("No failed job is left."),
@@ -91,7 +91,7 @@ def _check_server(folder: Folder, contest: Contest, now: datetime) -> list[Check
             _("The disk has room for %(files)s files of the largest size from every team.")
             % {"files": _FILES_A_TEAM},
             shutil.disk_usage(folder.path).free >= wanted,
-            _("Free some room: %(gigabytes).1f GB are wanted.") % {"gigabytes": wanted / 2**30},
+            _("Free some disk space: %(gigabytes).1f GB are needed.") % {"gigabytes": wanted / 2**30},
         ),
         ChecklistItem(
             _("There is a backup that is less than a day old."),
@@ -107,7 +107,9 @@ def _check_before_anonymization(contest: Contest) -> list[ChecklistItem]:
     advice = _("Not yet: %(teams)s. Send them their links, or make new ones on the page of the teams.")
     return [
         ChecklistItem(
-            _("Somebody of every team has come in."), not absent, advice % {"teams": ", ".join(absent)}
+            _("At least one member of every team has joined."),
+            not absent,
+            advice % {"teams": ", ".join(absent)},
         )
     ]
 
@@ -121,15 +123,16 @@ def _check_before_attack(contest: Contest) -> list[ChecklistItem]:
         ChecklistItem(
             _("Every team has handed in a valid data set."),
             not invalid,
-            _("Not yet: %(sets)s. Without one a team's privacy scores are 0.") % {"sets": ", ".join(invalid)},
+            _("Not yet: %(sets)s. Without a valid data set, a team's privacy scores are 0.")
+            % {"sets": ", ".join(invalid)},
         ),
         _check_uploads_done(),
         ChecklistItem(
             _("The judge has drawn the pseudonyms and published every valid data set."),
             not unclosed,
-            _("It does so within minutes.")
+            _("This happens within minutes.")
             if over
-            else _("It does so when the anonymization phase is over."),
+            else _("This happens when the anonymization phase is over."),
             comes_by_itself=not over,
         ),
     ]
@@ -142,7 +145,7 @@ def _check_before_results(contest: Contest) -> list[ChecklistItem]:
         ChecklistItem(
             _("Every attack is scored and the final board is frozen."),
             results.find_final_snapshot() is not None,
-            _("The judge is still scoring.") if over else _("It is when the attack phase is over."),
+            _("The judge is still scoring.") if over else _("This happens when the attack phase is over."),
             comes_by_itself=not over,
         ),
     ]
@@ -150,7 +153,7 @@ def _check_before_results(contest: Contest) -> list[ChecklistItem]:
 
 def _check_uploads_done() -> ChecklistItem:
     waiting = queue.find_open_jobs("check").count()
-    advice = _("%(waiting)s wait for the judge.") % {"waiting": waiting}
+    advice = _("%(waiting)s are waiting for the judge.") % {"waiting": waiting}
     return ChecklistItem(_("Every upload is checked."), waiting == 0, advice)
 
 
@@ -211,7 +214,7 @@ def simulate_next_phase(contest: Contest, now: datetime) -> DryRun:
 
 def _simulate_start() -> Iterable[DryRunOutcome]:
     for team in Team.objects.filter(role=Role.TEAM).prefetch_related("members"):
-        fate, words = OutcomeLevel.BAD, _("nobody has come in")
+        fate, words = OutcomeLevel.BAD, _("nobody has joined")
         if team.members.all():
             fate, words = OutcomeLevel.GOOD, _("can begin")
         yield DryRunOutcome(teams.label_party(team), "", fate, words)
@@ -239,7 +242,7 @@ def _predict_data_set_outcome(
     if data_set.pk in unseen:
         return OutcomeLevel.WAIT, _("depends on an upload that the judge has not checked yet")
     if data_set.utility is None:
-        words = _("would be missing: nothing good was handed in, and its privacy scores would be 0")
+        words = _("would be missing: no accepted file was handed in, and its privacy scores would be 0")
         return OutcomeLevel.BAD, words
     if not data_set.is_valid(contest.rules):
         words = _("would be invalid: the utility of receipt %(receipt)s is below the threshold")
@@ -281,7 +284,7 @@ def _simulate_attacks() -> Iterable[DryRunOutcome]:
         about = {"made": made, "wanted": len(wanted), "missing": len(wanted) - made}
         fate, words = OutcomeLevel.BAD, _("no attack: all %(wanted)s would count as failed")
         if made == len(wanted):
-            fate, words = OutcomeLevel.GOOD, _("all %(wanted)s attacks are there")
+            fate, words = OutcomeLevel.GOOD, _("all %(wanted)s attacks were made")
         elif made:
             words = _("%(made)s of %(wanted)s attacks; %(missing)s would count as failed")
             fate = OutcomeLevel.WAIT
@@ -297,20 +300,20 @@ def _describe_scoring() -> list[str]:
     return [
         _describe_checking(waiting),
         ngettext(
-            "Score %(count)s attack: the last good one of every team, target and kind.",
-            "Score %(count)s attacks: the last good one of every team, target and kind.",
+            "Score %(count)s attack: the last accepted one of every team, target and kind.",
+            "Score %(count)s attacks: the last accepted one of every team, target and kind.",
             count,
         )
         % {"count": count},
         _("The final board is frozen already.") if frozen else _("Freeze the final board."),
-        _("Open ID tables and salts when the results begin."),
+        _("Publish ID tables and salts when the results begin."),
     ]
 
 
 def _describe_checking(count: int) -> str:
     words = ngettext(
-        "Check %(count)s upload that came before the end.",
-        "Check %(count)s uploads that came before the end.",
+        "Check %(count)s upload that arrived before the end.",
+        "Check %(count)s uploads that arrived before the end.",
         count,
     )
     return words % {"count": count}

@@ -71,7 +71,7 @@ def move_to_now(point: str, *, actor: str, reason: str = "") -> Schedule:
     Not in this very moment: an upload that arrives after the new end must find it in the database.
     """
     if point == "results_begin" and results.find_final_snapshot() is None:
-        raise DataError(_("The judge is still scoring: publish when the final board is there."))
+        raise DataError(_("The judge is still scoring: publish when the final board is ready."))
     if point == "attack_begin" and not Contest.get_current().is_release_ready():
         raise DataError(
             _(
@@ -110,7 +110,7 @@ def _change_schedule(contest: Contest, point: str, to: datetime) -> Schedule:
             after.with_extra_time(ends)
         except ParameterError:
             about = {"point": translate_point(point), "to": format_utc(to), "team": team}
-            said = _("The %(point)s cannot be at %(to)s: team %(team)s has extra time beyond it.")
+            said = _("The %(point)s cannot be at %(to)s: team %(team)s has extra time that ends later.")
             raise DataError(said % about) from None
     return after
 
@@ -240,7 +240,7 @@ def _explain_closed(contest: Contest, point: str) -> str | None:
 def _require_future(point: str, after: datetime) -> None:
     now = clock.now()
     if after <= now:
-        said = _("The %(point)s cannot be at %(at)s, which is past: it is %(now)s.")
+        said = _("The %(point)s cannot be at %(at)s, which is in the past: it is now %(now)s.")
         about = {"point": translate_point(point), "at": format_utc(after), "now": format_utc(now)}
         raise DataError(said % about)
 
@@ -269,8 +269,8 @@ def reset_clock(*, reason: str, actor: str) -> datetime:
             at = getattr(contest, point)
             if at is not None and at > shown:
                 said = _(
-                    "%(point)s is %(at)s, and it is %(now)s: what was done by a wrong clock is not taken "
-                    "back; restore a backup from before"
+                    "%(point)s is %(at)s, but it is now %(now)s: what happened while the clock was wrong "
+                    "cannot be undone; restore a backup from before"
                 )
                 raise DataError(said % {"point": point, "at": at.isoformat(), "now": shown.isoformat()})
         Contest.objects.filter(pk=1).update(seen_at=shown)

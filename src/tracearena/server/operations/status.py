@@ -99,10 +99,10 @@ def _list_gauges(status: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, f
     yield "queue_age_seconds", "How long the oldest job that is due has waited.", {"": oldest}
     yield "uploads", "Uploads, by state.", _label_counts("state", status["uploads"])
     working = sum(one["works"] for one in status["judges"])
-    yield "judges", "Judges that have shown a sign of life within a minute.", {"": working}
+    yield "judges", "Judges that have responded within a minute.", {"": working}
     failing = sum(bool(one["error"]) for one in status["judges"])
     yield "judge_errors", "Judges whose last job failed.", {"": failing}
-    yield "disk_free_bytes", "Bytes that are free where the contest lies.", {"": status["disk_free_bytes"]}
+    yield "disk_free_bytes", "Free bytes on the disk of the contest.", {"": status["disk_free_bytes"]}
     if status["backup_age_s"] is not None:
         yield "backup_age_seconds", "Age of the last backup.", {"": status["backup_age_s"]}
     yield "members", "Members of teams who can log in.", {"": status["members"]}

@@ -76,10 +76,10 @@ class ServerOptions:
             missing = [option for option, given in needed.items() if not given]
             if missing:
                 raise ParameterError(
-                    f"--host {self.host}: others than this machine can reach that, so it also needs "
-                    f"{' and '.join(missing)}: the names under which browsers come, and HTTPS (--secure if "
-                    "a proxy in front speaks it), without which passwords and traces would cross the "
-                    "network in clear"
+                    f"--host {self.host}: other machines can reach this address, so it also needs "
+                    f"{' and '.join(missing)}: the names that browsers use, and HTTPS (--secure if a proxy "
+                    "in front provides it), without which passwords and traces would cross the network "
+                    "unencrypted"
                 )
 
     @property

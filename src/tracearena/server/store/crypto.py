@@ -165,7 +165,7 @@ def _make_seal_cipher(own: X25519PrivateKey, other: X25519PublicKey, salt: bytes
     try:
         agreed = own.exchange(other)
     except ValueError:  # a point of low order, which would agree on zero with everybody
-        raise SealError("this public key is none") from None
+        raise SealError("this is not a public key") from None
     return ChaCha20Poly1305(HKDF(SHA256(), KEY_BYTES, salt=salt, info=_FORMAT_NAME).derive(agreed))
 
 
@@ -244,7 +244,7 @@ def wrap_by_password(secret: bytes, password: str) -> bytes:
 def unwrap_by_password(wrapped: bytes, password: str) -> bytes:
     """Return what `wrap_by_password` wrapped."""
     if len(wrapped) < _SALT_BYTES:
-        raise SealError("this is nothing that a password wraps")
+        raise SealError("this is not a key that a password wraps")
     return unwrap(wrapped[_SALT_BYTES:], derive_password_key(password, wrapped[:_SALT_BYTES]), _BY_PASSWORD)
 
 
@@ -279,7 +279,7 @@ def write_judge_key(path: str | PathLike[str], passphrase: str | None) -> bytes:
     if passphrase == "":
         raise ParameterError.of("passphrase", passphrase, "at least one character long")
     if os.path.lexists(path):
-        raise FileError.whole(path, "is there already; a judge's key is never written over", "exists")
+        raise FileError.whole(path, "already exists; a judge's key is never overwritten", "exists")
     private, public = make_key_pair()
     if passphrase is None:
         last = f"private {private.hex()}"
@@ -307,7 +307,7 @@ def read_judge_key(path: str | PathLike[str], passphrase: str | None = None) -> 
 
 def _unlock_private_key(path: str | PathLike[str], locked: bytes, passphrase: str | None) -> bytes:
     if passphrase is None:
-        raise ParameterError(f"{path} is under a passphrase, and none was given")
+        raise ParameterError(f"{path} is protected by a passphrase, and none was given")
     try:
         return unwrap_by_password(locked, passphrase)
     except SealError:
@@ -323,7 +323,7 @@ def _read_key_file(path: str | PathLike[str]) -> tuple[str, str | None, str | No
     if match is None:
         raise FileError.whole(path, "is not a judge's key file", "not-a-judge-key")
     if mode & 0o077:
-        problem = f"can be read or changed by others (mode {mode:04o}); say: chmod 600 {path}"
+        problem = f"can be read or changed by others (mode {mode:04o}); run: chmod 600 {path}"
         raise FileError.whole(path, problem, "not-private")
     return match[1], match[2], match[3]
 

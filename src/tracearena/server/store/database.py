@@ -151,9 +151,11 @@ def require_empty_database(url: str | None) -> None:
             f"--database: {format_database_url(url)} does not answer: {said[0].strip()}"
         ) from None
     if is_held:
-        raise DataError(f"{format_database_url(url)} holds a contest already; name an empty database")
+        raise DataError(f"{format_database_url(url)} already contains a contest; name an empty database")
     if found and _CONTEST_TABLE not in found:
-        raise DataError(f"{format_database_url(url)} holds tables of something else; name an empty database")
+        raise DataError(
+            f"{format_database_url(url)} contains tables of another program; name an empty database"
+        )
 
 
 # Tables of this version and of others.

@@ -164,7 +164,9 @@ class Folder:
     def read_secrets(self) -> Secrets:
         """Read the server's own file; say so if this is no contest's folder."""
         if not self.settings.is_file():
-            problem = "is no contest's folder: it has no server.json (`tracearena contest new` makes one)"
+            problem = (
+                "is not the folder of a contest: it has no server.json (`tracearena contest new` makes one)"
+            )
             raise FileError.whole(self.path, problem, "no-contest")
         try:
             held = Secrets(**json.loads(read_bytes(self.settings, max_bytes=_MOST_BYTES)))
@@ -178,7 +180,7 @@ class Folder:
     def require_database(self) -> None:
         """Refuse a folder whose own database is gone, before SQLite makes an empty one in its place."""
         if self.read_secrets().database is None and not self.database.is_file():
-            problem = "is not there; restore the last backup: tracearena contest restore BACKUP NEW-FOLDER"
+            problem = "is missing; restore the last backup: tracearena contest restore BACKUP NEW-FOLDER"
             raise FileError.whole(self.database, problem, "no-database")
 
     def write_secrets(self, secrets: Secrets) -> None:
@@ -211,7 +213,7 @@ def lock_for_serving(folder: Folder, *, first: bool = False) -> Iterator[int]:
     with _open_lock(folder) as handle:
         if first and not _wait_until_free(handle):
             raise DataError(
-                f"{folder.path}: is being served already{_describe_holders(handle)}; end that first "
+                f"{folder.path}: is already being served{_describe_holders(handle)}; end that first "
                 "(Ctrl-C, or SIGTERM), or add to it with --only judges or --only web"
             )
         if not _try_lock(handle, fcntl.LOCK_SH):

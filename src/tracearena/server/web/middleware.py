@@ -290,9 +290,11 @@ def find_next_step(team: Team) -> NextStep:
     schedule = contest.schedule_of(team.number)
     phase = phase_at(schedule, now)
     if phase.obfuscated is Gate.EARLY:
-        sentence = _("Fetch your data and practise: obfuscated traces are taken when the phase begins.")
+        sentence = _(
+            "Download your data and practise: you can hand in obfuscated traces when the phase begins."
+        )
         return NextStep(
-            sentence, "/team/data", _("Fetch the data"), schedule.anonymization_begin, is_begin=True
+            sentence, "/team/data", _("Download the data"), schedule.anonymization_begin, is_begin=True
         )
     if phase.obfuscated is Gate.OPEN:
         steps = [
@@ -327,7 +329,7 @@ def _advise_data_set(team: Team, one: dict[str, Any], until: datetime) -> NextSt
     last = own.exclude(state=State.LATE).order_by("-pk").first()
     upload, again = f"/team/uploads/obfuscated/{number}", _("Hand in obfuscated traces")
     if last is None:
-        sentence = _("Hand in obfuscated traces of your %(data_set)s: nothing was handed in yet.")
+        sentence = _("Hand in obfuscated traces for your %(data_set)s: you have not handed in any yet.")
         return NextStep(sentence % named, upload, again, until)
     receipt = f"/team/submissions/{last.pk}"
     if last.state == State.RECEIVED:
@@ -337,7 +339,9 @@ def _advise_data_set(team: Team, one: dict[str, Any], until: datetime) -> NextSt
         sentence = _("See why your upload for your %(data_set)s was not accepted, and hand it in again.")
         return NextStep(sentence % named, receipt, _("See what is wrong"), until)
     if not one["valid"]:
-        sentence = _("Hand in more useful traces of your %(data_set)s: the utility is below %(threshold)s.")
+        sentence = _(
+            "Hand in more useful traces for your %(data_set)s: their utility is below %(threshold)s."
+        )
         return NextStep(sentence % named, upload, again, until)
     sentence = _("What you handed in is valid; you may hand in something better.")
     return NextStep(sentence, upload, again, until, True)
@@ -348,12 +352,14 @@ def _advise_attack(team: Team, until: datetime) -> NextStep:
     left = sum(one["is_open"] for one in targets)
     if left:
         sentence = ngettext(
-            "Attack the %(count)s target that still lacks an inferred ID table or inferred traces of yours.",
-            "Attack the %(count)s targets that still lack an inferred ID table or inferred traces of yours.",
+            "Attack %(count)s more target: your inferred ID table or your inferred traces are missing.",
+            "Attack %(count)s more targets: your inferred ID tables or your inferred traces are missing.",
             left,
         )
         return NextStep(sentence % {"count": left}, "/team/targets", _("See the targets"), until)
-    sentence = _("All done: every target has both attacks of yours; you may hand in better ones.")
+    sentence = _(
+        "All done: you have handed in both attacks on every target. You can still hand in better ones."
+    )
     return NextStep(sentence, "/team/targets", _("See the targets"), until, True)
 
 
@@ -383,7 +389,7 @@ def for_team(view: View) -> View:
     """Let members of a team in; visitors are asked to log in, organisers get a page that explains."""
 
     def refuse_organiser() -> RequestRefused:
-        return RequestRefused(404, FOR_TEAMS, _("This page is a team's, and you belong to no team."))
+        return RequestRefused(404, FOR_TEAMS, _("This page belongs to a team, and you are in no team."))
 
     return _guard_view(view, lambda member: member.team is not None, refuse_organiser)
 

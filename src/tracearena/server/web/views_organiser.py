@@ -173,7 +173,7 @@ def publish_results(request: Any) -> Any:
         return render(request, "organiser/publish.html", {"final": final})
     contest, now = Contest.get_current(), clock.now()
     if final is None:
-        message = _("The judge is still scoring: publish when the final board is there.")
+        message = _("The judge is still scoring: publish when the final board is ready.")
         raise RequestRefused(409, "not-final", message)
     if now < contest.schedule.results_begin:
         try:
@@ -316,7 +316,9 @@ def handle_cancel(request: Any, number: int) -> Any:
 def _read_reason(request: Any) -> str:
     reason: str = request.POST.get("reason", "").strip()
     if not _SHORTEST_REASON <= len(reason) <= _LONGEST_REASON:
-        message = _("Say why, in %(shortest)s to %(longest)s characters: it goes into the audit log.")
+        message = _(
+            "Give a reason of %(shortest)s to %(longest)s characters: it is written to the audit log."
+        )
         limits = {"shortest": _SHORTEST_REASON, "longest": _LONGEST_REASON}
         raise RequestRefused(400, "reason", message % limits)
     return reason
@@ -431,7 +433,7 @@ def show_ceremony(request: Any) -> Any:
     if request.method != "POST":
         return render(request, "organiser/ceremony_door.html", {"final": final})
     if final is None:
-        message = _("The judge is still scoring: the ceremony can begin when the final board is there.")
+        message = _("The judge is still scoring: the ceremony can begin when the final board is ready.")
         raise RequestRefused(409, "not-final", message)
     log_act(request.user.log_name, "ceremony opened", sha256=final.sha256)
     drawn = results.draw_snapshot(final, Contest.get_current().rules)
@@ -491,7 +493,7 @@ def list_team_statuses() -> list[TeamStatus]:
             people=team.people,
             last_login=team.login,
             last_upload=handed_in.get(team.pk),
-            came=(GOOD, _("in")) if team.people else (BAD, _("never logged in")),
+            came=(GOOD, _("active")) if team.people else (BAD, _("never logged in")),
             defence=_rate_defence(contest, team),
             utilities=[one.utility for one in DataSet.objects.filter(team=team) if one.utility is not None],
             attacks=_rate_attacks(attacked.get(team.pk, 0), targets.exclude(team=team).count()),
@@ -569,7 +571,7 @@ def _find_other_member(request: Any, number: int) -> Member:
     if member is None:
         raise not_found()
     if member == request.user:
-        message = _("This is your own account: change its password, or let another organiser do it.")
+        message = _("This is your own account: change its password, or ask another organiser to do this.")
         raise RequestRefused(409, "own-account", message)
     return member
 

@@ -245,7 +245,9 @@ def show_tokens(request: Any) -> Any:
             return redirect("/team/tokens")
         label = request.POST.get("label", "").strip()
         if not 1 <= len(label) <= _LONGEST_LABEL or not label.isprintable():
-            message = gettext("A label has 1 to %(longest)s letters, digits, signs or spaces.")
+            message = gettext(
+                "A label must have 1 to %(longest)s letters, digits, punctuation marks or spaces."
+            )
             raise RequestRefused(400, "label", message % {"longest": _LONGEST_LABEL})
         secret = accounts.make_token(request.user, label, accounts.read_team_key(request))
     found = Token.objects.filter(team=request.user.team, revoked_at__isnull=True).select_related("member")
@@ -530,7 +532,7 @@ def build_practice_commands(team: str, sample: str, number: int, rules: Rules) -
     released, table, traces = file["anotraces"], file["etable"], file["etraces"]
     return [
         PracticeCommands(
-            gettext("Defend, and see whether it is useful enough"),
+            gettext("Defend, and check whether the result is useful enough"),
             [
                 _join_command("obfuscate", DEFENCE, file["orgtraces"], released, *places),
                 _join_command("check", "obfuscated", released, *places, *original),
@@ -696,7 +698,9 @@ def _handle_archive(request: Any) -> Any:
     contest = Contest.get_current()
     if phase_at(contest.schedule, clock.now()).attacks is Gate.EARLY:
         begin = format_utc(contest.schedule.attack_begin)
-        raise RequestRefused(409, "early", gettext("Attacks are taken from %(begin)s on.") % {"begin": begin})
+        raise RequestRefused(
+            409, "early", gettext("You can hand in attacks from %(begin)s.") % {"begin": begin}
+        )
     if request.method != "POST":
         return render(request, "team/archive.html", {"accept": ".zip", **build_empty_form(contest.rules)})
     file = _read_form_file(request)

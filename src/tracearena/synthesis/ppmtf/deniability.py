@@ -74,7 +74,7 @@ class Deniability(Result):
         return float(self.passed.mean()) if len(self.k_prime) else 0.0
 
     def pass_rate_at(self, k: int) -> float:
-        """Return the share that passes with another k, which an early stop does not tell beyond k."""
+        """Return the share that passes with another k; after an early stop it is not known beyond k."""
         if self.early_stop and k > self.k:
             raise ParameterError(f"the scan stopped at k = {self.k}, so nothing is known about k = {k}")
         return float((self.k_prime >= k).mean()) if len(self.k_prime) else 0.0

@@ -226,7 +226,7 @@ class Files:
 
 
 class PartitionedTraces:
-    """Traces of very many users, a range of them in each file.
+    """Traces of many users, a range of them in each file.
 
     The workers read the files twice: once to find out who is in them, and once to keep the users
     they work on. The process that trains never holds the events. Every worker must reach the folder
@@ -295,7 +295,7 @@ def _check_partitions(paths: list[Path], parts: list[TrainingFrame]) -> None:
         if part.clock.first_day is None:
             raise FileError.whole(path, "has numbers as times; on a cluster times must be dates", "no-dates")
         if part.n_users % USERS_PER_DIGEST and path != paths[-1]:
-            problem = f"has {part.n_users:,} users, which is no multiple of {USERS_PER_DIGEST:,}"
+            problem = f"has {part.n_users:,} users, which is not a multiple of {USERS_PER_DIGEST:,}"
             raise FileError.whole(path, f"{problem}; `convert --to partitions` writes such files", "users")
     for path, (before, part) in zip(paths[1:], pairwise(parts), strict=True):
         last, first = before.user_ids[-1], part.user_ids[0]

@@ -233,7 +233,7 @@ class PPMTF(Synthesizer):
 
     @property
     def trace_model_(self) -> TraceModel:
-        """What draws traces and weighs them."""
+        """The model that draws traces and computes their likelihoods."""
         require_fitted(self, "transition_factors_")
         moves, visits = self.transition_factors_, self.visit_factors_
         return TraceModel(
@@ -266,7 +266,7 @@ class PPMTF(Synthesizer):
         walk: DayWalk | None = None,
         seed: SeedLike = None,
     ) -> VirtualUsers:
-        """Draw users who never lived: PPMTF+.
+        """Draw virtual users (PPMTF+).
 
         Parameters
         ----------

@@ -67,7 +67,7 @@ class Ledger:
         try:
             content = json.loads(read_bytes(empty.path))
             if content.get("format") != FORMAT:
-                raise DataError(f"it is no {FORMAT}")
+                raise DataError(f"it is not a {FORMAT}")
             known = dict(content["data"])
             own = known.pop(empty.digest, {"total": None, "spendings": []})
             spendings = tuple(Spending(**one) for one in own["spendings"])
@@ -107,8 +107,8 @@ class Ledger:
         if self.total is not None and self.epsilon + epsilon > self.total * (1 + 1e-9):
             raise ParameterError(
                 f"{self.data}: {method} would spend ε = {epsilon:g} after the {self.epsilon:g} of earlier "
-                f"releases, more than the total of {self.total:g}; to draw from a saved model (--model) "
-                "costs nothing"
+                f"releases, more than the total of {self.total:g}; generating from a saved model "
+                "(--model) costs nothing"
             )
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return replace(self, spendings=(*self.spendings, Spending(method, epsilon, delta, unit, now)))

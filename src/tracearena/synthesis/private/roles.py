@@ -307,7 +307,7 @@ class PrivateRoles(Synthesizer):
 
     @property
     def guarantee(self) -> str:
-        """What is promised of a model that is fitted."""
+        """The privacy guarantee of a fitted model."""
         require_fitted(self, "noisy_")
         if self._seeded:
             return "none: the noise was drawn from a seed, and anyone who guesses the seed can remove it"
@@ -337,14 +337,16 @@ class PrivateRoles(Synthesizer):
         return build_day_traces(out, frame.places, frame.clock, np.arange(1, users + 1))
 
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
-        """Return one virtual person under the id of each training user, to be measured next to her.
+        """Return one virtual person under the id of each training user, to be compared with that user.
 
         The ids and their number are the data's: release what `sample_users` returns instead.
         """
         require_fitted(self, "noisy_")
         require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
         if not hasattr(self, "user_ids_"):
-            raise DataError(f"{self}: a model file names no training users; draw virtual users")
+            raise DataError(
+                f"{self}: a model file does not contain its training users; generate virtual users instead"
+            )
         return self.sample_users(len(self.user_ids_), traces_per_user, seed=seed).with_user_ids(
             self.user_ids_
         )
@@ -383,7 +385,7 @@ class PrivateRoles(Synthesizer):
         try:
             content = json.loads(read_bytes(path, line_end=None))
             if content["format"] != FORMAT or content["version"] != VERSION:
-                raise DataError(f"it is no {FORMAT} of version {VERSION}")
+                raise DataError(f"it is not a {FORMAT} of version {VERSION}")
             model = cls(**content["parameters"])
             clock, places = content["clock"], content["places"]
             slots = None if clock["slots"] is None else tuple(clock["slots"])

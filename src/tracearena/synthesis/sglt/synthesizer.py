@@ -220,7 +220,7 @@ class SGLT(Synthesizer):
         return fakes, rows, self.judge(fakes, rows)
 
     def judge(self, fakes: Fakes, rows: NDArray[np.int64]) -> Verdicts | None:
-        """Put fakes of the named seed rows to the privacy tests; None without tests."""
+        """Run the privacy tests on fakes of the named seed rows; None without tests."""
         if self.tests_ is None:
             return None
         seeds = self.seeds_.places[rows]
