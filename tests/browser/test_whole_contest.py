@@ -34,7 +34,7 @@ def _join(page: Any, link: str, name: str) -> None:
 
 
 def _make_team(boss: Any, number: str, name: str) -> str:
-    """Let the organiser make a team in a place whose first link nobody used, and read its link off the page."""
+    """Let the organiser make a team in a place whose first link nobody used, and return its link."""
     boss.get_by_role("link", name="Teams").click()
     boss.get_by_label("Name", exact=True).fill(name)
     boss.get_by_label("Place").select_option(number)
