@@ -537,9 +537,9 @@ def format_team_letter(charter: ContestFile, team: str) -> str:
             "info_region.csv says where the regions are, info_time.csv what the times mean, contest.toml has "
             "all rules.",
             f"Now: change your original traces so that they stay useful (utility at least "
-            f"{rules.utility_threshold:g}) and tell as little as possible, and hand in {hand_in}, {until}. A "
-            "file has below its header reg_id one cell for each row of orgtraces_…, in the same order: a "
-            "region, several with one space between, or * for none.",
+            f"{rules.utility_threshold:g}) and tell as little as possible, and hand in {hand_in}, {until}. "
+            f"{_name_challenges(rules)}A file has below its header reg_id one cell for each row of "
+            "orgtraces_…, in the same order: a region, several with one space between, or * for none.",
             "Look before you hand in; these are the programs that the judge uses:",
         ],
         [
@@ -573,8 +573,8 @@ def format_public_letter(charter: ContestFile, targets: Sequence[str]) -> str:
             "This folder is for everybody. pubtraces_… are released traces under pseudonyms, reftraces_… "
             "what is known of the same people from other days. Attack every target but yourself: "
             f"{', '.join(targets)}.",
-            f"Hand in, {until}, for each target NNN an inferred ID table, inferred traces, or both, your own "
-            "number first: etable_teamYYY-NNN_data01_IDP.csv has below its header user_id one user for each "
+            f"{_name_challenges(charter.rules)}Hand in, {until}, for each target NNN an inferred ID table, "
+            "inferred traces, or both, your own number first: etable_teamYYY-NNN_data01_IDP.csv has below its header user_id one user for each "
             "pseudonym, ascending; etraces_teamYYY-NNN_data01_IDP.csv has below reg_id one region for each "
             "user and time, by user and then by time. A target that you do not attack counts 1 for you, the "
             "worst there is.",
@@ -582,6 +582,13 @@ def format_public_letter(charter: ContestFile, targets: Sequence[str]) -> str:
             "tables and salts, and you can see that no table was changed meanwhile.",
         ],
     )
+
+
+def _name_challenges(rules: Rules) -> str:
+    """Return a sentence that says which data set is for which challenge; none if there is one data set."""
+    if rules.data_sets == 1:
+        return ""
+    return "data01_IDP is for the re-identification challenge, data02_TRP for the trace-inference challenge. "
 
 
 def _format_letter(
