@@ -574,10 +574,10 @@ def format_public_letter(charter: ContestFile, targets: Sequence[str]) -> str:
             "what is known of the same people from other days. Attack every target but yourself: "
             f"{', '.join(targets)}.",
             f"{_name_challenges(charter.rules)}Hand in, {until}, for each target NNN an inferred ID table, "
-            "inferred traces, or both, your own number first: etable_teamYYY-NNN_data01_IDP.csv has below its header user_id one user for each "
-            "pseudonym, ascending; etraces_teamYYY-NNN_data01_IDP.csv has below reg_id one region for each "
-            "user and time, by user and then by time. A target that you do not attack counts 1 for you, the "
-            "worst there is.",
+            "inferred traces, or both, your own number first: etable_teamYYY-NNN_data01_IDP.csv has below "
+            "its header user_id one user for each pseudonym, ascending; etraces_teamYYY-NNN_data01_IDP.csv "
+            "has below reg_id one region for each user and time, by user and then by time. A target that you "
+            "do not attack counts 1 for you, the worst there is.",
             f"commitments.csv has a salted hash of every ID table{live}. When all is over the judge shows "
             "tables and salts, and you can see that no table was changed meanwhile.",
         ],
