@@ -115,6 +115,7 @@ def test_twenty_teams_with_two_data_sets(
         hands.judged(held)
         _move_deadline(page, team)
         page.goto("/organiser/phases")
+        assert f"{ABSENT} IDP, {ABSENT} TRP" in page.locator(".checks").inner_text()
         screens.take(page, "phases", whole=True)
         held.at(Contest.get_current().schedule.anonymization_end)
         hands.judged(held)
