@@ -166,7 +166,13 @@ def test_every_page_for_everybody_in_every_phase(
     patterns = [pattern for pattern in pages() if pattern not in NOT_PAGES]
     addresses = [(address, pattern) for pattern in patterns for address in filled(pattern, VALUES)]
     with served(held) as site:
-        opened = {role: page_of(site.url, client, viewport=WIDE) for role, client in roles.items()}
+        opened = {
+            role: page_of(site.url, client, viewport=WIDE, refused=404) for role, client in roles.items()
+        }
+        for role, page in opened.items():
+            page.goto("/nothing")
+            assert page.locator("header nav a").count() > 0
+            wrong += [f"error page for {role}: {one}" for one in faults(page)]
         for phase in _phases(held, tmp_path):
             for role, client in roles.items():
                 for address, pattern in addresses:

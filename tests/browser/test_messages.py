@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browser.looking import faults
 from tests.server import hands
 from tests.server.conftest import SCHEDULE, Held
 from tests.server.visitors import Site, by_link, joined, organiser, served
@@ -102,6 +103,7 @@ def test_what_is_shown_once_is_copied_and_made_once(
         page.wait_for_selector("text=Copied")
         assert page.evaluate("navigator.clipboard.readText()") == page.inner_text(".shown-once code")
         assert "/join#" in page.inner_text(".shown-once code")
+        assert faults(page) == []
         page.reload()
         assert page.locator(".shown-once").count() == 0
         assert Link.objects.count() == made

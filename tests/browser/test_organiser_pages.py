@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browser.looking import faults
 from tests.server.conftest import Held
 from tests.server.test_public_pages import played, with_nasty_names
 from tests.server.visitors import browser, joined, organiser, served
@@ -139,6 +140,8 @@ def test_the_ceremony_opens_everything_by_keys_without_a_network(
         for _ in range(1 + 4):
             page.keyboard.press("ArrowRight")
         assert _words(page, ".matrix:not([hidden]) .least") == final
+        page.keyboard.press("End")
+        assert faults(page) == []
 
 
 def _check_minima_fall(page: Any) -> None:

@@ -1,4 +1,4 @@
-"""Twenty teams with two data sets each: the projector, own results, two languages, light and dark.
+"""Twenty teams with two data sets each: names, messages, the projector, own results, in two languages.
 
 Every picture that a person should look at is left in the test's folder ``screens``.
 """
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.browser.looking import faults
+from tests.command_line import tracearena
 from tests.server import hands
 from tests.server.conftest import SCHEDULE, Held
 from tests.server.visitors import joined, organiser, served
@@ -27,11 +28,11 @@ PROJECTOR, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 NAMES = (
     "Fog Bank", "Paper Cranes", "The Lighthouse Keepers of Kyoto", "東京位置情報研究会", "Null Island",
     "Söhne Mannheims", "Geo-Indistinguishable", "k-Anonymous Alcoholics", "Hidden Markov", "Dummy Trace",
-    "プライバシー保護研究室チーム", "Mix Zone", "Laplace", "Cloak & Dagger", "Map Matchers", "Trajectory",
+    "プライバシー保護研究室チーム", "Mix Zone", "Laplase", "Cloak & Dagger", "Map Matchers", "Trajectory",
     "Waseda Information Security Lab", "Silent Period", "Home Sweet Home", "The Last Team",
 )  # fmt: skip
 DEFENCES = ("PL(4,1)", "No", "PL(1,1)", "MRLH(1,1,0.2)")
-INVALID, ABSENT = "018", "019"
+OWN, INVALID, ABSENT = "003", "018", "019"
 
 
 def _defend(held: Held, tmp_path: Path) -> None:
@@ -92,24 +93,36 @@ def _in_languages(page_of: Callable[..., Any], url: str, client: Any, size: Any)
 def test_twenty_teams_with_two_data_sets(
     holding: Callable[..., Held], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page_of: Callable[..., Any]
 ) -> None:
-    """Deadline moved with its reason, ceremony, publication, own results, export and verification."""
+    """Names, messages, a deadline moved with its reason, ceremony, own results, export and verification."""
     hands.without_children(monkeypatch)
     held = holding(teams=20, data_sets=2, utility_threshold=0.5)
-    for number, name in enumerate(NAMES, 1):
-        Team.objects.filter(number=f"{number:03d}").update(name=name)
+    (tmp_path / "names.csv").write_text("\n".join(("name", *NAMES)), encoding="utf-8")
+    done = tracearena("contest", "team", "rename", held.folder.path, "--names", tmp_path / "names.csv")
+    assert done.status == 0, done.err
     screens = _Screens(tmp_path / "screens")
-    boss, member = organiser(held), joined(held, "003")
+    boss, member = organiser(held), joined(held, OWN)
     with served(held) as site:
+        page = page_of(site.url, boss, viewport=PROJECTOR, timezone_id="Asia/Tokyo")
+        team = page_of(site.url, member, refused=409)
+        _rename(page, team)
+        _announce(page, team)
+        _ask_and_answer(team, page)
         held.anonymization()
+        content = hands.obfuscated(held, OWN, tmp_path, number=2)
+        names = [f"anotraces_team{OWN}_{end}.csv" for end in ("data01_IDP", "data02_TRP")]
+        _hand_in(team, "obfuscated/2", *names, content)
         _defend(held, tmp_path)
         hands.judged(held)
-        page = page_of(site.url, boss, viewport=PROJECTOR, timezone_id="Asia/Tokyo")
-        _move_deadline(page)
+        _move_deadline(page, team)
         page.goto("/organiser/phases")
+        assert f"{ABSENT} IDP, {ABSENT} TRP" in page.locator(".checks").inner_text()
         screens.take(page, "phases", whole=True)
         held.at(Contest.get_current().schedule.anonymization_end)
         hands.judged(held)
         held.attack()
+        table = hands.inferred_table(held, "001", tmp_path, right=3)
+        names = [f"etable_team{OWN}-{target}_data01_IDP.csv" for target in ("002", "001")]
+        _hand_in(team, "attack/001/1/inferred-table", *names, table)
         _attack(held, tmp_path)
         hands.judged(held)
         held.at(SCHEDULE.attack_end)
@@ -135,8 +148,57 @@ def test_twenty_teams_with_two_data_sets(
         _export(page, held, tmp_path)
 
 
-def _move_deadline(page: Any) -> None:
-    """Put the end off by half a day, as the organiser's own clock shows it, and say why."""
+def _rename(boss: Any, team: Any) -> None:
+    """Correct a typo in the name of a team; everybody sees it."""
+    boss.goto("/organiser/teams")
+    row = boss.locator("tr", has_text="Laplase")
+    row.locator("summary").click()
+    row.locator("input[name=name]").fill("Laplace")
+    row.get_by_role("button", name="Rename", exact=False).click()
+    boss.wait_for_selector("tr:has-text('013 Laplace')")
+    team.goto("/")
+    assert "013 Laplace" in team.locator(".teams").inner_text()
+    assert "Laplase" not in team.locator(".teams").inner_text()
+
+
+def _announce(boss: Any, team: Any) -> None:
+    """Tell everybody something, and read it on a page of a team."""
+    boss.goto("/organiser/messages")
+    boss.get_by_label("Announcement", exact=True).fill("Lunch is at noon, in room 7.")
+    boss.get_by_role("button", name="Announce", exact=True).click()
+    boss.wait_for_selector(".announcement")
+    team.goto("/team")
+    assert "Lunch is at noon, in room 7." in team.locator(".announcement").inner_text()
+
+
+def _ask_and_answer(team: Any, boss: Any) -> None:
+    """Ask the organiser, and read the answer, which is for one team alone."""
+    team.goto("/team/questions")
+    team.locator("main textarea").fill("May we use maps?")
+    team.locator("main form button").click()
+    team.wait_for_selector(".message")
+    boss.goto("/organiser/messages")
+    boss.locator(".message textarea").fill("Yes.")
+    boss.locator(".message button[value=team]").click()
+    boss.wait_for_selector(".message", state="detached")
+    team.goto("/team/questions")
+    assert "Yes." in team.locator(".message .answer").inner_text()
+
+
+def _hand_in(team: Any, form: str, wrong: str, right: str, content: bytes) -> None:
+    """Hand a file in under the name of another one, which is refused, then under its own."""
+    team.goto(f"/team/uploads/{form}")
+    for name in (wrong, right):
+        team.set_input_files("#file", {"name": name, "mimeType": "text/csv", "buffer": content})
+        team.locator("main form.sending button").click()
+        if name == wrong:
+            team.wait_for_selector(".said.refused:not(:empty)")
+            assert right in team.locator(".said").inner_text()
+    team.wait_for_url("**/team/submissions/*")
+
+
+def _move_deadline(page: Any, team: Any) -> None:
+    """Put the end off by half a day, as the organiser's own clock shows it, and say why; a team reads it."""
     page.goto("/organiser/phases")
     page.locator("select[name=point]").select_option("anonymization_end")
     later = SCHEDULE.anonymization_end + timedelta(hours=12 + 9)
@@ -150,6 +212,8 @@ def _move_deadline(page: Any) -> None:
     last = AuditEntry.objects.last()
     assert last is not None
     assert last.details["reason"] == "The power failed on Tuesday"
+    team.goto("/team")
+    assert "The power failed on Tuesday" in team.locator(".announcement").inner_text()
 
 
 def _hold_ceremony(page: Any, screens: _Screens, language: str) -> None:
@@ -163,6 +227,7 @@ def _hold_ceremony(page: Any, screens: _Screens, language: str) -> None:
     screens.take(page, f"ceremony-{language}-rows")
     page.keyboard.press("End")
     screens.take(page, f"ceremony-{language}-end")
+    assert faults(page) == []
 
 
 def _publish(page: Any, held: Held) -> None:

@@ -78,6 +78,15 @@ def test_a_letter_says_what_to_do_and_until_when(folder: Path) -> None:
     assert f"before {SCHEDULE.anonymization_end:%Y-%m-%d %H:%M} UTC" in words
     assert "at least 0.7" in words
     assert "re-identification challenge and trace-inference challenge" in words
+    assert "data01_IDP is for the re-identification challenge" in words
+
+
+def test_letters_name_challenges_where_teams_have_two_data_sets() -> None:
+    for data_sets in (1, 2):
+        rules = charter(data_sets=data_sets)
+        for letter in (data.format_team_letter(rules, "001"), data.format_public_letter(rules, ["002"])):
+            says = "data02_TRP for the trace-inference challenge" in " ".join(letter.split())
+            assert says == (data_sets == 2)
 
 
 def test_a_letter_lets_teams_score_as_the_judge_does() -> None:

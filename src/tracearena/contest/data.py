@@ -538,8 +538,8 @@ def format_team_letter(charter: ContestFile, team: str) -> str:
             "times mean, and contest.toml has all rules.",
             f"Now: change your original traces so that they stay useful (utility at least "
             f"{rules.utility_threshold:g}) and reveal as little as possible, and hand in {hand_in}, {until}. "
-            "Below its header reg_id, a file has one cell per row of orgtraces_…, in the same order: a "
-            "region, several regions separated by one space, or * for a deleted event.",
+            f"{_name_challenges(rules)}Below its header reg_id, a file has one cell per row of orgtraces_…, "
+            "in the same order: a region, several regions separated by one space, or * for a deleted event.",
             "Check your files before you hand them in, with the programs that the judge uses:",
         ],
         [
@@ -573,16 +573,23 @@ def format_public_letter(charter: ContestFile, targets: Sequence[str]) -> str:
             "This folder is for everybody. pubtraces_… are released traces with pseudonyms, and reftraces_… "
             "are traces of the same people on other days. Attack every target except your own team: "
             f"{', '.join(targets)}.",
-            f"For each target NNN, hand in an inferred ID table, inferred traces, or both, {until}. Your own "
-            "number YYY comes first in the file names. etable_teamYYY-NNN_data01_IDP.csv has, below its "
-            "header user_id, one user per pseudonym in ascending order of pseudonyms. "
-            "etraces_teamYYY-NNN_data01_IDP.csv has, below its header reg_id, one region per user and time, "
-            "ordered by user and then by time. A target that you do not attack counts as 1, the worst "
-            "score.",
+            f"{_name_challenges(charter.rules)}For each target NNN, hand in an inferred ID table, inferred "
+            f"traces, or both, {until}. Your own number YYY comes first in the file names. "
+            "etable_teamYYY-NNN_data01_IDP.csv has, below its header user_id, one user per pseudonym in "
+            "ascending order of pseudonyms. etraces_teamYYY-NNN_data01_IDP.csv has, below its header "
+            "reg_id, one region per user and time, ordered by user and then by time. A target that you do "
+            "not attack counts as 1, the worst score.",
             f"commitments.csv has a salted hash of every ID table{live}. When the contest is over, the judge "
             "publishes tables and salts, and you can check that no table was changed.",
         ],
     )
+
+
+def _name_challenges(rules: Rules) -> str:
+    """Return a sentence that says which data set is for which challenge; none if there is one data set."""
+    if rules.data_sets == 1:
+        return ""
+    return "data01_IDP is for the re-identification challenge, data02_TRP for the trace-inference challenge. "
 
 
 def _format_letter(

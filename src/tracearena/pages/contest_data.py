@@ -147,8 +147,11 @@ def build_attack_table(board: Board, kind: AttackKind, data_set: int | None = No
     )
 
 
-def data_set_label(board: Board, row: BoardRow, room: int = 64) -> str:
-    """Return how a data set is called: by its team, and by its challenge where there are two."""
+def data_set_label(board: Board, row: BoardRow, room: int = 34) -> str:
+    """Return how a data set is called: by its team, and where there are two by its challenge behind it.
+
+    Where the challenge stands behind it, the name of the team is shortened to `room` letters.
+    """
     if board.rules.data_sets == 1:
         return row.team
     return f"{shorten_name(row.team, room)} / {PURPOSES[row.data_set - 1]}"

@@ -95,3 +95,25 @@ def test_every_step_of_a_podium_shows_its_score() -> None:
     """The third too, which is the lowest."""
     drawn = podium_picture(award(0.5, 0.4, 0.3), LOOKS).svg
     assert all(f">{score}<" in drawn for score in ("0.500", "0.400", "0.300"))
+
+
+def test_a_long_name_stands_whole_on_its_step() -> None:
+    name = "017 Waseda Information Security Lab"
+    only = Award("best-anonymization", "Best anonymization", (Standing(1, name, 0.5),))
+    (step,) = of_class(podium_picture(only, {name: LOOKS["a"]}), "step")
+    lines = [one.text or one[0].tail for one in step.iter(f"{SVG}text") if "strong" in one.attrib["class"]]
+    assert " ".join(line or "" for line in lines[1:]) == name
+
+
+def test_the_title_of_an_axis_next_to_long_names_ends_inside_the_picture() -> None:
+    long = {"a": "a" * 40, "b": "b"}
+    picture = margins_picture(
+        Award("best-anonymization", "Best", tuple(Standing(1, name, 0.5) for name in long.values())),
+        0.01,
+        dict.fromkeys(long.values(), LOOKS["a"]),
+    )
+    (title,) = [
+        one for one in tree(picture).iter(f"{SVG}text") if "right is better" in "".join(one.itertext())
+    ]
+    assert title.attrib["text-anchor"] == "end"
+    assert float(title.attrib["x"]) <= float(tree(picture).attrib["viewBox"].split()[2])

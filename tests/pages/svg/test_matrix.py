@@ -151,6 +151,17 @@ def test_two_data_sets_have_their_own_rows() -> None:
     assert not {row[0] for row in first.table_rows[:-1]} & {row[0] for row in second.table_rows[:-1]}
 
 
+def test_long_names_of_teams_are_written_out_and_keep_their_challenge() -> None:
+    """Next to rows and above columns; where a name is shortened, the challenge still stands behind it."""
+    long, longest = "003 The Lighthouse Keepers of Kyoto", "W" * 60
+    shown = board(data_sets=2).with_names({"a": long, "b": longest})
+    drawn = list(tree(matrix_picture(shown, AttackKind.REIDENTIFICATION, 1)).itertext())
+    assert drawn.count(long) >= 2
+    rows = [row[0] for row in matrix_picture(shown, AttackKind.REIDENTIFICATION).table_rows[:-1]]
+    assert all(name.endswith((" / IDP", " / TRP")) for name in rows)
+    assert any(name.startswith("WWW") and "… / " in name for name in rows)
+
+
 def test_a_contest_without_a_valid_data_set_has_an_empty_matrix() -> None:
     picture = matrix_picture(make_board(Rules(), Roster(teams="ab"), [], []), KIND)
     assert picture.caption == "There is no valid data set to attack yet."

@@ -24,6 +24,8 @@ from tracearena.pages.html import render_part
 
 WIDTH = 560
 """Width of a usual picture in its own units; it is drawn as wide as there is room."""
+LARGE_LETTER = 10.0
+"""Width of a letter where the words of a narrow page are largest."""
 
 
 def element(tag: str, content: str = "", /, **attributes: Any) -> str:
@@ -213,8 +215,10 @@ def draw_axis_below(
         x = area.x(value)
         canvas.draw("line", x1=x, y1=area.top, x2=x, y2=area.bottom, class_="grid")
         canvas.words(x, area.bottom + 19, label, text_anchor="middle", class_="soft number")
-    middle = area.left + area.width / 2
-    canvas.add(_format_axis_title(middle, area.bottom + 43, words, symbol, good))
+    x, anchor = area.left + area.width / 2, "middle"
+    if x + LARGE_LETTER * measure_width(f"{words} {symbol} {good}") / 2 > canvas.width:
+        x, anchor = canvas.width - 4, "end"
+    canvas.add(_format_axis_title(x, area.bottom + 43, words, symbol, good, anchor=anchor))
 
 
 def draw_axis_left(
@@ -230,7 +234,7 @@ def draw_axis_left(
 
 
 def _format_axis_title(
-    x: float, y: float, words: str, symbol: str, good: str, turned: str | None = None
+    x: float, y: float, words: str, symbol: str, good: str, turned: str | None = None, anchor: str = "middle"
 ) -> str:
     """Return the words of an axis, the symbol of the papers in small type behind them."""
     content = escape(words)
@@ -238,7 +242,7 @@ def _format_axis_title(
         content += element("tspan", escape(f" {symbol}"), class_="small soft")
     if good:
         content += escape(translate(", ") + good)
-    return element("text", content, x=x, y=y, text_anchor="middle", transform=turned)
+    return element("text", content, x=x, y=y, text_anchor=anchor, transform=turned)
 
 
 # The markers of teams as shapes, the same as in every other picture.
@@ -401,21 +405,23 @@ def measure_width(text: str) -> int:
     return sum(1 + (unicodedata.east_asian_width(character) in _WIDE) for character in text)
 
 
-def wrap_name(name: str, room: int) -> list[str]:
-    """Return a neutral name in one line or two, each at most `room` letters wide.
+def wrap_name(name: str, room: int, *, most: int) -> list[str]:
+    """Return a neutral name in at most `most` lines, each at most `room` letters wide.
 
-    >>> wrap_name("Fog Bank", 18), wrap_name("The Lighthouse Keepers of Kyoto", 18)
+    >>> wrap_name("Fog Bank", 18, most=2), wrap_name("The Lighthouse Keepers of Kyoto", 18, most=2)
     (['Fog Bank'], ['The Lighthouse', 'Keepers of Kyoto'])
     """
-    whole = replace_invisible(name)
-    if measure_width(whole) <= room:
-        return [whole]
-    first = whole
-    while measure_width(first) > room:
-        # At a space, or where a name has none, wherever the line is full.
-        shorter = first.rpartition(" ")[0]
-        first = shorter or shorten_name(first, room + 1).removesuffix("…")
-    return [first, shorten_name(whole[len(first) :].strip(), room)]
+    rest = replace_invisible(name)
+    lines: list[str] = []
+    while measure_width(rest) > room and len(lines) < most - 1:
+        first = rest
+        while measure_width(first) > room:
+            # At a space, or where a name has none, wherever the line is full.
+            shorter = first.rpartition(" ")[0]
+            first = shorter or shorten_name(first, room + 1).removesuffix("…")
+        lines.append(first)
+        rest = rest[len(first) :].strip()
+    return [*lines, shorten_name(rest, room)]
 
 
 def isolate_name(name: str, room: int = 40) -> str:

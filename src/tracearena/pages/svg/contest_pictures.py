@@ -33,6 +33,7 @@ from tracearena.pages.contest_data import (
 from tracearena.pages.html import BLUE, GREEN, GREY, VERMILION, YELLOW
 from tracearena.pages.svg.canvas import (
     DECIMALS,
+    LARGE_LETTER,
     ROOM_FOR_MARKERS,
     SCORE_TICKS,
     WIDTH,
@@ -55,7 +56,9 @@ from tracearena.pages.svg.canvas import (
 )
 
 _ROOM = 28
-"""Letters of a name next to a matrix or a bar; a longer one is shortened."""
+"""Letters of a name next to a bar; a longer one is shortened."""
+_MATRIX_ROOM = 36
+"""The same next to a matrix, and above it."""
 _LETTER = 8.7
 _MINIMUM = 80.0
 _CELL, _ROW = 46.0, 26.0
@@ -98,8 +101,8 @@ def matrix_picture(
     question, what = QUESTIONS[kind]
     caption = _format_matrix_caption(board, table, translate(what), is_part=data_set is not None)
     # Where the challenge stands above, targets are called by their teams alone.
-    rows = [row.team if data_set else data_set_label(board, row, _ROOM - 6) for row in table.rows]
-    names, heads = (_measure_room(labels) * _LETTER for labels in (rows, table.attackers))
+    rows = [row.team if data_set else data_set_label(board, row, _MATRIX_ROOM - 6) for row in table.rows]
+    names, heads = (_measure_room(labels, _MATRIX_ROOM) * _LETTER for labels in (rows, table.attackers))
     marks_x = 26 + names
     left, top = marks_x + _MINIMUM, 38 + heads * math.sin(_LEAN)
     width = left + _CELL * len(table.attackers) + heads * math.cos(_LEAN)
@@ -111,7 +114,7 @@ def matrix_picture(
     styles = assign_team_styles(board.roster)
     for row, label in enumerate(rows):
         name_y = top + _ROW * (row + 0.5)
-        canvas.name(marks_x - 14, name_y + 5, label, room=_ROOM, text_anchor="end")
+        canvas.name(marks_x - 14, name_y + 5, label, room=_MATRIX_ROOM, text_anchor="end")
         canvas.add(_draw_team_marker(marks_x, name_y, styles.get(table.rows[row].team)))
     for column, attacker in enumerate(table.attackers):
         name_x = left + _CELL * (column + 0.5)
@@ -121,13 +124,13 @@ def matrix_picture(
             name_x + 4,
             name_y,
             attacker,
-            room=_ROOM,
+            room=_MATRIX_ROOM,
             transform=f"rotate(-50 {name_x + 4:.0f} {name_y:.0f})",
             class_=role,
         )
     hatched = element("rect", fill=canvas.hatching(), **_BOX)
-    attackers = [escape(isolate_name(name, _ROOM)) for name in table.attackers]
-    targets = [escape(isolate_name(name, _ROOM)) for name in table.targets]
+    attackers = [escape(isolate_name(name)) for name in table.attackers]
+    targets = [escape(isolate_name(name)) for name in table.targets]
     # Translated once: a board of fifty teams has thousands of cells.
     pair, missing = (
         translate("{attacker} on {target}", attacker="{attacker}", target="{target}"),
@@ -178,9 +181,9 @@ def matrix_picture(
     return Picture(canvas.markup(), caption, header, numbers, wide=True)
 
 
-def _measure_room(labels: Iterable[str]) -> int:
+def _measure_room(labels: Iterable[str], most: int) -> int:
     """Return how many letters the longest of some names takes where it is drawn."""
-    return min(_ROOM, max(map(measure_width, map(replace_invisible, labels)), default=0))
+    return min(most, max(map(measure_width, map(replace_invisible, labels)), default=0))
 
 
 def _format_matrix_caption(board: Board, table: AttackTable, what: str, *, is_part: bool) -> str:
@@ -237,8 +240,6 @@ def _draw_score(score: float) -> str:
 _MARGINS_TOP, _MARGINS_FOOT = 10.0, 56.0
 _LANE, _NARROW_LANE, _MANY = 34.0, 26.0, 12
 _NUMBER = 66.0
-_LARGE_LETTER = 10.0
-"""Width of a letter where the words of a narrow page are largest."""
 _SCORES = {
     "best-anonymization": (mark_for_translation("whereabouts hidden"), "s_T,min"),
     "best-anonymization-reidentification": (mark_for_translation("people not identified"), "s_R,min"),
@@ -262,7 +263,7 @@ def margins_picture(
     scored = award.name in _SCORES
     caption = _format_margins_caption(award, margin)
     lane_height = _NARROW_LANE if len(award.places) > _MANY else _LANE
-    names = 40 + _LARGE_LETTER * _measure_room(place.team for place in award.places)
+    names = 40 + LARGE_LETTER * _measure_room((place.team for place in award.places), _ROOM)
     width, height = WIDTH - names - _NUMBER, lane_height * max(len(award.places), 1)
     largest = max((place.value for place in award.places), default=1.0) + (margin or 0)
     area = Area(names, _MARGINS_TOP, width, height, ROOM_FOR_MARKERS if scored else (0.0, max(largest, 1e-9)))
@@ -351,8 +352,8 @@ _STEPS = {2: (0, 100.0), 1: (1, 124.0), 3: (2, 78.0)}
 """Place → where it stands from left to right, and how high; even the lowest has room for its score."""
 _GAP, _LINE, _MOST = 6.0, 25.0, 4
 _WIDE = (WIDTH - 2 * _GAP - 4) / 3
-_PODIUM_ROOM = 16
-"""Letters of a line of a name: 10 units each where the words of a narrow page are largest."""
+_PODIUM_ROOM, _MOST_LINES = 13, 4
+"""Letters of a line of a name, 12 units each where the words of a narrow page are largest, and its lines."""
 
 
 def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = "") -> Picture:
@@ -389,7 +390,7 @@ def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = ""
                     whole = translate(", ").join(shorten_name(one.team, 40) for one in rest)
                     canvas.words(middle, top - 12, more, text_anchor="middle", class_="soft", whole=whole)
                 for one in reversed(lines):
-                    style, words = styles[one.team], wrap_name(one.team, _PODIUM_ROOM)
+                    style, words = styles[one.team], wrap_name(one.team, _PODIUM_ROOM, most=_MOST_LINES)
                     level += len(words)
                     y = top - 12 - _LINE * (level - 1)
                     canvas.add(draw_marker(left + 10, y - 5, style.marker, style.colour))
@@ -411,7 +412,9 @@ def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = ""
 def _count_lines(teams: Sequence[Standing]) -> int:
     """Return how many lines the names on a step of the podium take."""
     shown = teams if len(teams) <= _MOST else teams[: _MOST - 1]
-    return (len(teams) > len(shown)) + sum(len(wrap_name(one.team, _PODIUM_ROOM)) for one in shown)
+    return (len(teams) > len(shown)) + sum(
+        len(wrap_name(one.team, _PODIUM_ROOM, most=_MOST_LINES)) for one in shown
+    )
 
 
 def _format_podium_caption(award: Award, steps: dict[int, list[Standing]]) -> str:

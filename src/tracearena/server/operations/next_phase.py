@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from tracearena.contest import Phase, Role
+from tracearena.contest.data import PURPOSES
 from tracearena.server import clock, results, submissions, teams
 from tracearena.server.models import (
     Contest,
@@ -116,7 +117,12 @@ def _check_before_anonymization(contest: Contest) -> list[ChecklistItem]:
 
 def _check_before_attack(contest: Contest) -> list[ChecklistItem]:
     own = DataSet.objects.filter(team__role=Role.TEAM).select_related("team")
-    invalid = [str(one) for one in own if not one.is_valid(contest.rules)]
+    has_two = contest.rules.data_sets > 1
+    invalid = [
+        f"{one.team.number} {PURPOSES[one.number - 1]}" if has_two else one.team.number
+        for one in own
+        if not one.is_valid(contest.rules)
+    ]
     over = clock.is_over(contest.schedule.anonymization_end)
     unclosed = DataSet.objects.exclude(team__role=Role.SAMPLE).filter(closed_at__isnull=True).exists()
     return [
