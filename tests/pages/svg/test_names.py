@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracearena.pages.contest_data import TeamStyle, format_badge
-from tracearena.pages.svg.canvas import Canvas, element, isolate_name, replace_invisible, shorten_name
+from tracearena.pages.svg.canvas import (
+    Canvas,
+    element,
+    isolate_name,
+    measure_width,
+    replace_invisible,
+    shorten_name,
+    wrap_name,
+)
 
 ALLOWED = {"aria-hidden", "class", "cx", "cy", "fill", "height", "r", "title", "viewBox", "width"}
 ANYTHING = st.text(alphabet=st.characters(), max_size=60)
@@ -44,6 +52,22 @@ def test_a_shortened_name_fits(name: str, room: int) -> None:
     wide = [1 + (unicodedata.east_asian_width(one) in "FW") for one in shorten_name(name, room)]
     assert sum(wide) <= room
     assert replace_invisible(name).startswith(shorten_name(name, room).removesuffix("…"))
+
+
+@given(st.text("ab 東\u202e", max_size=60) | ANYTHING, st.integers(2, 30), st.integers(1, 4))
+def test_lines_of_a_wrapped_name_fit_and_say_all_of_it(name: str, room: int, most: int) -> None:
+    whole, lines = replace_invisible(name), wrap_name(name, room, most=most)
+    assert len(lines) <= most
+    assert max(map(measure_width, lines)) <= room
+    assert "".join(whole.split()).startswith("".join("".join(lines).split()).removesuffix("…"))
+    if not lines[-1].endswith("…"):
+        assert "".join(lines).replace(" ", "") == whole.replace(" ", "")
+
+
+def test_a_name_one_letter_too_wide_for_a_line_is_cut() -> None:
+    assert wrap_name("Abcdefghijklmn", 13, most=4) == ["Abcdefghijklm", "n"]
+    assert wrap_name("Abcdefghijklm nop", 13, most=4) == ["Abcdefghijklm", "nop"]
+    assert wrap_name("東京都庁舎東京", 13, most=4) == ["東京都庁舎東", "京"]
 
 
 @given(ANYTHING)

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 from tracearena.files import csv_text
@@ -391,13 +392,13 @@ def shorten_name(name: str, room: int = 16) -> str:
     whole = replace_invisible(name)
     if measure_width(whole) <= room:
         return whole
-    taken, used = [], 0
-    for character in whole:
-        used += measure_width(character)
-        if used > room - 1:
-            break
-        taken.append(character)
-    return "".join(taken).rstrip() + "…"
+    return _cut_at(whole, room - 1).rstrip() + "…"
+
+
+def _cut_at(text: str, room: int) -> str:
+    """Return as much of the beginning of a text as is at most this many letters wide."""
+    widths = accumulate(map(measure_width, text))
+    return text[: sum(width <= room for width in widths)]
 
 
 def measure_width(text: str) -> int:
@@ -414,11 +415,9 @@ def wrap_name(name: str, room: int, *, most: int) -> list[str]:
     rest = replace_invisible(name)
     lines: list[str] = []
     while measure_width(rest) > room and len(lines) < most - 1:
-        first = rest
-        while measure_width(first) > room:
-            # At a space, or where a name has none, wherever the line is full.
-            shorter = first.rpartition(" ")[0]
-            first = shorter or shorten_name(first, room + 1).removesuffix("…")
+        # At the last space that fits, or where a name has none, wherever the line is full.
+        full = _cut_at(rest, room)
+        first = _cut_at(rest, room + 1).rpartition(" ")[0].rstrip() or full
         lines.append(first)
         rest = rest[len(first) :].strip()
     return [*lines, shorten_name(rest, room)]
