@@ -118,6 +118,20 @@ def count_open_questions() -> int:
     return Question.objects.filter(answered_at__isnull=True).count()
 
 
+def count_new_answers(team: Team) -> int:
+    """Return how many answers to questions of a team nobody of the team has looked at."""
+    return _find_new_answers(team).count()
+
+
+def mark_answers_seen(team: Team) -> None:
+    """Keep that somebody of a team has looked at its answers."""
+    _find_new_answers(team).update(is_seen=True)
+
+
+def _find_new_answers(team: Team) -> QuerySet[Question]:
+    return Question.objects.filter(team=team, answered_at__isnull=False, is_seen=False)
+
+
 def clean_text(text: str) -> str:
     """Return a text of a form as it is stored."""
     # PostgreSQL refuses zero bytes, and browsers end lines with two characters.

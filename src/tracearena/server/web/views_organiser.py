@@ -146,7 +146,7 @@ def show_all_submissions(request: Any) -> Any:
     about = {
         "page": _paginate(request, found),
         "team": team,
-        "teams": list(Team.objects.filter(role=Role.TEAM).values_list("number", flat=True)),
+        "teams": list(Team.objects.filter(role=Role.TEAM)),
         "styles": teams.build_party_styles(),
     }
     return render(request, "organiser/submissions.html", about)
@@ -264,7 +264,7 @@ def _render_phases(request: Any, refused: RequestRefused | None = None) -> Any:
             for name in schedule.list_movable_points(contest)
         ],
         "following": next_phase.find_next_phase(contest, now),
-        "teams": Team.objects.filter(role=Role.TEAM).values_list("number", flat=True),
+        "teams": Team.objects.filter(role=Role.TEAM),
         "checks": next_phase.build_checklist(settings.CONTEST_FOLDER, contest, now),
         "refused": refused,
         "given": request.POST,
