@@ -538,19 +538,19 @@ def show_accounts(request: Any) -> Any:
 @for_organiser
 def handle_disable(request: Any, number: int) -> Any:
     """Shut somebody else out."""
-    try:
-        accounts.shut_out_member(_find_other_member(request, number), request.user.log_name)
-    except DataError as error:
-        raise RequestRefused(409, "last-organiser", str(error)) from None
-    return redirect("/organiser/people")
+    return _end_access(request, number, accounts.shut_out_member)
 
 
 @require_POST
 @for_organiser
 def handle_delete(request: Any, number: int) -> Any:
     """Delete somebody else: shut out for good, and the name replaced."""
+    return _end_access(request, number, accounts.delete_member)
+
+
+def _end_access(request: Any, number: int, act: Callable[[Member, str], None]) -> Any:
     try:
-        accounts.delete_member(_find_other_member(request, number), request.user.log_name)
+        act(_find_other_member(request, number), request.user.log_name)
     except DataError as error:
         raise RequestRefused(409, "last-organiser", str(error)) from None
     return redirect("/organiser/people")
