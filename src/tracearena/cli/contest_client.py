@@ -444,7 +444,7 @@ def _format_announcement(one: dict[str, Any]) -> str:
     said = one["text"]
     if one["point"] is not None:
         whose = f" for team {one['team']}" if one["team"] else ""
-        said = f"{one['point']} is now {one['moved_to']}{whose}: {said}"
+        said = f"{one['point']} is now {one['moved_to']}{whose}" + (f": {said}" if said else "")
     elif one["question"] is not None:
         said = f"Question: {one['question']}\nAnswer: {said}"
     return f"ANNOUNCEMENT of {one['made_at']}\n" + "\n".join(f"    {line}" for line in said.splitlines())

@@ -47,13 +47,13 @@ def announce_move(point: str, to: datetime, reason: str, team: str = "") -> Anno
     to
         When it is now.
     reason
-        Why, in the organiser's words.
+        Why, in the organiser's words; may be empty.
     team
         The number of the team that has extra time; everybody's schedule is moved if left out.
     """
     whose = Team.objects.get(number=team) if team else None
     about = {"point": point, "moved_to": to, "team": whose}
-    return Announcement.objects.create(made_at=clock.now(), text=_check_text(reason), **about)
+    return Announcement.objects.create(made_at=clock.now(), text=clean_text(reason), **about)
 
 
 def find_latest(now: datetime) -> Announcement | None:
