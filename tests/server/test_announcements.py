@@ -193,6 +193,6 @@ def test_the_last_organiser_is_not_deleted(held: Held) -> None:
     from tracearena.server import accounts
 
     organiser(held)
-    with pytest.raises(DataError, match="nobody else"):
+    with pytest.raises(DataError, match="no other organiser"):
         accounts.delete_member(accounts.find_member("organiser", organiser=True), "test")
     assert accounts.find_member("organiser", organiser=True).is_active
