@@ -5,11 +5,19 @@ from __future__ import annotations
 import unicodedata
 
 from defusedxml.ElementTree import fromstring
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tracearena.pages.contest_data import TeamStyle, format_badge
-from tracearena.pages.svg.canvas import Canvas, element, isolate_name, replace_invisible, shorten_name
+from tracearena.pages.svg.canvas import (
+    Canvas,
+    element,
+    isolate_name,
+    measure_width,
+    replace_invisible,
+    shorten_name,
+    wrap_name,
+)
 
 ALLOWED = {"aria-hidden", "class", "cx", "cy", "fill", "height", "r", "title", "viewBox", "width"}
 ANYTHING = st.text(alphabet=st.characters(), max_size=60)
@@ -44,6 +52,18 @@ def test_a_shortened_name_fits(name: str, room: int) -> None:
     wide = [1 + (unicodedata.east_asian_width(one) in "FW") for one in shorten_name(name, room)]
     assert sum(wide) <= room
     assert replace_invisible(name).startswith(shorten_name(name, room).removesuffix("…"))
+
+
+@given(ANYTHING, st.integers(2, 30), st.integers(1, 5))
+@example("Cryptographers", 13, 4)
+@example("007 Cryptographers", 13, 4)
+def test_a_wrapped_name_fits_and_loses_nothing_before_its_last_line(name: str, room: int, most: int) -> None:
+    """Also where a word is one letter too long for a line."""
+    lines = wrap_name(name, room, most=most)
+    assert 1 <= len(lines) <= most
+    assert all(measure_width(line) <= room for line in lines)
+    whole, shown = replace_invisible(name).replace(" ", ""), "".join(lines).replace(" ", "")
+    assert whole == shown or (shown.endswith("…") and whole.startswith(shown.removesuffix("…")))
 
 
 @given(ANYTHING)

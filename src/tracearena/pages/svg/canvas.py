@@ -389,15 +389,17 @@ def shorten_name(name: str, room: int = 16) -> str:
     ('Heavy W…', '東京都…', 'Fog')
     """
     whole = replace_invisible(name)
-    if measure_width(whole) <= room:
-        return whole
-    taken, used = [], 0
-    for character in whole:
+    return whole if measure_width(whole) <= room else _cut(whole, room - 1).rstrip() + "…"
+
+
+def _cut(text: str, room: int) -> str:
+    """Return the beginning of a text that is at most this many letters wide."""
+    used = 0
+    for end, character in enumerate(text):
         used += measure_width(character)
-        if used > room - 1:
-            break
-        taken.append(character)
-    return "".join(taken).rstrip() + "…"
+        if used > room:
+            return text[:end]
+    return text
 
 
 def measure_width(text: str) -> int:
@@ -414,11 +416,9 @@ def wrap_name(name: str, room: int, *, most: int) -> list[str]:
     rest = replace_invisible(name)
     lines: list[str] = []
     while measure_width(rest) > room and len(lines) < most - 1:
-        first = rest
-        while measure_width(first) > room:
-            # At a space, or where a name has none, wherever the line is full.
-            shorter = first.rpartition(" ")[0]
-            first = shorter or shorten_name(first, room + 1).removesuffix("…")
+        # At a space, or where a name has none, wherever the line is full.
+        full = _cut(rest, room)
+        first = full if rest[len(full)] == " " else full.rpartition(" ")[0] or full
         lines.append(first)
         rest = rest[len(first) :].strip()
     return [*lines, shorten_name(rest, room)]
