@@ -416,9 +416,10 @@ def wrap_name(name: str, room: int, *, most: int) -> list[str]:
     rest = replace_invisible(name)
     lines: list[str] = []
     while measure_width(rest) > room and len(lines) < most - 1:
-        # At a space, or where a name has none, wherever the line is full.
+        # At a space, or wherever the line is full if a name has none or a wide letter follows, as in Japanese.
         full = _cut(rest, room)
-        first = full if rest[len(full)] == " " else full.rpartition(" ")[0] or full
+        ends = rest[len(full)] == " " or measure_width(rest[len(full)]) > 1
+        first = full if ends else full.rpartition(" ")[0] or full
         lines.append(first)
         rest = rest[len(first) :].strip()
     return [*lines, shorten_name(rest, room)]
