@@ -33,7 +33,8 @@ COLUMNS = 2
 SETTLED_MS = 1000
 """What a key opened in the ceremony has appeared by then."""
 _ACCOUNT = re.compile(r"(organiser|team \d{3}) +(\S+) +password (\S+)")
-_FILES = re.compile(r"Files that (team \d{3}) can hand in: (.+)")
+_NEXT = "Press Enter for the next phase"
+_FILES = re.compile(r"Files that (team \d{3}) can submit: (.+)")
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,10 @@ SCREENS: dict[str, list[Screen]] = {
         Screen("join", "visitor", "/join"),
         Screen("api", "visitor", "/api"),
         Screen("nothing-here", "visitor", "/nothing"),
+        Screen("information", "visitor", "/information"),
+        Screen("announcements", "visitor", "/announcements"),
         Screen("team", "team", "/team"),
+        Screen("get-started", "team", "/team/get-started"),
         Screen("data", "team", "/team/data"),
         Screen("hand-in", "team", "/team/uploads/obfuscated/1"),
         Screen("submissions", "team", "/team/submissions"),
@@ -66,9 +70,12 @@ SCREENS: dict[str, list[Screen]] = {
         Screen("self-test", "team", "/team/self-test"),
         Screen("tokens", "team", "/team/tokens"),
         Screen("members", "team", "/team/members"),
+        Screen("questions", "team", "/team/questions"),
         Screen("password", "team", "/password"),
         Screen("phases", "organiser", "/organiser/phases"),
         Screen("dry-run", "organiser", "/organiser/dry-run"),
+        Screen("messages", "organiser", "/organiser/messages"),
+        Screen("people", "organiser", "/organiser/people"),
     ],
     "attack": [
         Screen("live-board", "visitor", "/board"),
@@ -89,6 +96,7 @@ SCREENS: dict[str, list[Screen]] = {
     ],
     "results": [
         Screen("results", "visitor", "/board", alone=True),
+        Screen("own-results", "team", "/team/results"),
         Screen("archive", "visitor", "/archive"),
         Screen("export", "organiser", "/organiser/export"),
         Screen("log", "organiser", "/organiser/log"),
@@ -111,14 +119,14 @@ class Demo:
             text=True,
         )
         os.close(slave)
-        said = self._until("Enter goes on")
+        said = self._until(_NEXT)
         self.accounts = {role: (name, secret) for role, name, secret in _ACCOUNT.findall(said)}
         self.files = {team: Path(folder) for team, folder in _FILES.findall(said)}
 
     def go_on(self, *, is_last: bool) -> None:
         """Let the teams play to the next phase."""
         os.write(self._terminal, b"\n")
-        self._until("It is in the results" if is_last else "Enter goes on")
+        self._until("It is in the results" if is_last else _NEXT)
 
     def end(self) -> None:
         """End it; nothing is left of it."""

@@ -27,6 +27,9 @@ def test_times_and_the_switch_of_languages(held: Held, page_of: Callable[..., An
         assert page.locator(".phase time").inner_text() == "2026年5月9日 09:00 JST"
         assert page.locator(".phase time").get_attribute("title") == "2026年5月9日 00:00 UTC"
         assert page.locator("h1").inner_text() == "ルール"
+        # What a script shows later, such as why a file is refused, is in the same zone.
+        page.evaluate("document.querySelector('main').append('from 2026-05-09 00:00 UTC')")
+        assert page.locator("main").inner_text().endswith("from 2026年5月9日 09:00 JST")
         plain = page_of(site.url, java_script_enabled=False, **JAPAN)
         plain.goto("/rules")
         plain.get_by_role("button", name="English").click()

@@ -97,7 +97,9 @@ def test_a_question_is_answered_privately_or_to_all_without_its_team(held: Held)
         address = f"/organiser/questions/{question.pk}"
         assert boss.post(address, {"text": answer, "for": to}).status_code == 302
         assert boss.post(address, {"text": "No.", "for": to}).status_code == 400
+    assert "Questions (2)" in _text(asker, "/team")
     own = _text(asker, "/team/questions")
+    assert "Questions (" not in _text(asker, "/team")
     assert "Yes, all." in own
     assert "Yes, at six." in own
     for client, address in ((other, "/team/questions"), (browser(), "/announcements"), (other, "/team")):
@@ -191,6 +193,6 @@ def test_the_last_organiser_is_not_deleted(held: Held) -> None:
     from tracearena.server import accounts
 
     organiser(held)
-    with pytest.raises(DataError, match="nobody else"):
+    with pytest.raises(DataError, match="no other organiser"):
         accounts.delete_member(accounts.find_member("organiser", organiser=True), "test")
     assert accounts.find_member("organiser", organiser=True).is_active

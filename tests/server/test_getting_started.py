@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,14 @@ def test_the_page_shows_the_formats_that_the_checker_takes(held: Held) -> None:
     assert all(len(one.splitlines()) == 5 for one in examples)
     assert "etable_team002-001_data01_IDP.csv" in page
     assert "pip install &#x27;tracearena[client]&#x27;" in page
+    assert "data02_TRP" not in page
+
+
+def test_a_second_data_set_is_named(holding: Callable[..., Held]) -> None:
+    """With the form for it, where teams have two."""
+    page = joined(holding(data_sets=2), "001").get(PAGE).content.decode()
+    assert "<code>data02_TRP</code>" in page
+    assert page.count('href="/team/uploads/obfuscated/2"') == 1
 
 
 def test_a_wheel_is_served_to_pip_and_named_in_the_line(held: Held, tmp_path: Path) -> None:

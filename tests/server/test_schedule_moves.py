@@ -73,7 +73,7 @@ def test_an_end_is_not_put_off_once_something_hangs_on_it(
 
 
 def test_what_comes_next_can_come_now(held: Held, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten seconds from now, when what it needs is there; the log says why where that was said."""
+    """Ten seconds from now, when what it needs is there; announced, with the reason where one was given."""
     hands.without_children(monkeypatch)
     held.anonymization()
     boss = organiser(held)
@@ -100,7 +100,8 @@ def test_what_comes_next_can_come_now(held: Held, tmp_path: Path, monkeypatch: p
     assert offered() == "attack_begin"
     assert not press("attack_begin")
     assert "reason" not in AuditEntry.objects.last().details
-    assert Announcement.objects.count() == 1
+    assert [one.text for one in Announcement.objects.all()] == ["", "everybody is ready"]
+    assert "Reason:" not in boss.get("/").content.decode()
     held.at(Contest.get_current().schedule.attack_begin)
     assert not press("attack_end")
     held.at(Contest.get_current().schedule.attack_end)

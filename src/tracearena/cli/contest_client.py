@@ -253,7 +253,7 @@ def status(as_json: JsonOption = False) -> None:
     from tracearena.contest.phases import name_phase
 
     with _open_client() as client:
-        names = ("phase", "me", "data_sets", "targets", "submissions", "announcements")
+        names = ("contest", "phase", "me", "data_sets", "targets", "submissions", "announcements")
         found = {name: client.get(name) for name in names}
     if as_json:
         typer.echo(json.dumps(found))
@@ -264,16 +264,17 @@ def status(as_json: JsonOption = False) -> None:
         typer.echo(_format_announcement(one))
     typer.echo(f"team {_format_team(found['me'])}")
     typer.echo(f"{name_phase(phase)}{until}; the server's clock: {phase['now']}")
+    rules = found["contest"]["rules"]
     for one in found["data_sets"]:
-        typer.echo(f"data set {one['number']}: {_describe_defence(one)}; {one['uploads_left']} uploads left")
+        what = "your data set" + _format_challenge(one["number"], rules)
+        typer.echo(f"{what}: {_describe_defence(one)}; {one['uploads_left']} uploads left")
     for one in found["targets"]:
-        what = f"target {_format_team(one)}, data set {one['data_set']}"
+        what = f"target {_format_team(one)}{_format_challenge(one['data_set'], rules)}"
         typer.echo(f"{what}: {one['uploads_left']} uploads left")
     if phase["attacks"] == "open" and not found["targets"]:
         typer.echo("no targets yet: the judge releases them after it has checked the last upload")
-    threshold = found["data_sets"][0]["threshold"]
     for one in found["submissions"]:
-        typer.echo(_format_upload(one, threshold))
+        typer.echo(_format_upload(one, rules))
 
 
 def watch(
@@ -287,7 +288,7 @@ def watch(
       tracearena contest client watch --every 10
     """
     with _open_client() as client:
-        threshold = client.get("contest")["rules"]["utility_threshold"]
+        rules = client.get("contest")["rules"]
         said: dict[int, str] = {}
         heard: set[int] = set()
         while True:
@@ -299,7 +300,7 @@ def watch(
             for one in found:
                 if said.get(one["id"]) != one["state"]:
                     said[one["id"]] = one["state"]
-                    typer.echo(_format_upload(one, threshold))
+                    typer.echo(_format_upload(one, rules))
             # An attack is scored when its phase is over: nothing more becomes of it now.
             if all(
                 one["state"] in FINAL or (one["state"] == "checked" and one["target"] is not None)
@@ -357,11 +358,13 @@ def print_scores(found: dict[str, Any]) -> None:
     for award in snapshot.get("awards", ()):
         winners = " and ".join(names.get(team, team) for team in award["winners"]) or "nobody"
         typer.echo(f"{award['title']}: {winners}")
+    rules = {"data_sets": max((row["data_set"] for row in snapshot["board"]), default=1)}
     for row in snapshot["board"]:
         scores = (
             f"{name} {row[name]:.4f}" for name in ("utility", "s_R_min", "s_T_min") if row[name] is not None
         )
-        typer.echo(f"{names.get(row['team'], row['team'])}, data set {row['data_set']}: {', '.join(scores)}")
+        who = names.get(row["team"], row["team"]) + _format_challenge(row["data_set"], rules)
+        typer.echo(f"{who}: {', '.join(scores)}")
 
 
 def _format_team(one: dict[str, Any]) -> str:
@@ -441,17 +444,29 @@ def _format_announcement(one: dict[str, Any]) -> str:
     said = one["text"]
     if one["point"] is not None:
         whose = f" for team {one['team']}" if one["team"] else ""
-        said = f"{one['point']} is now {one['moved_to']}{whose}: {said}"
+        said = f"{one['point']} is now {one['moved_to']}{whose}" + (f": {said}" if said else "")
     elif one["question"] is not None:
         said = f"Question: {one['question']}\nAnswer: {said}"
     return f"ANNOUNCEMENT of {one['made_at']}\n" + "\n".join(f"    {line}" for line in said.splitlines())
 
 
-def _format_upload(one: dict[str, Any], threshold: float) -> str:
-    where = f"data set {one['data_set']}" + (f" of {one['target']}" if one["target"] else "")
-    said = f"{one['id']:>5}  {one['kind']}, {where}: {one['state']}"
+def _format_challenge(number: int, rules: dict[str, Any]) -> str:
+    """Return which challenge a data set is for, in brackets, where teams defend two.
+
+    >>> _format_challenge(2, {"data_sets": 2}), _format_challenge(1, {"data_sets": 1})
+    (' (TRP)', '')
+    """
+    from tracearena.contest.data import PURPOSES
+
+    return f" ({PURPOSES[number - 1]})" if rules["data_sets"] > 1 else ""
+
+
+def _format_upload(one: dict[str, Any], rules: dict[str, Any]) -> str:
+    target = f" of {one['target']}" if one["target"] else ""
+    what = f"{one['kind']}{target}{_format_challenge(one['data_set'], rules)}"
+    said = f"{one['id']:>5}  {what}: {one['state']}"
     if one.get("utility") is not None:
-        said += f", {_format_utility(one['utility'], threshold)}"
+        said += f", {_format_utility(one['utility'], rules['utility_threshold'])}"
     # A verdict has one line per wrong row, and its first line is the reason as well.
     why = one["verdict"]["reason"] if one.get("verdict") else one.get("reason") or ""
     return said + "".join(f"\n       {line}" for line in why.splitlines())

@@ -47,13 +47,13 @@ def announce_move(point: str, to: datetime, reason: str, team: str = "") -> Anno
     to
         When it is now.
     reason
-        Why, in the organiser's words.
+        Why, in the organiser's words; may be empty.
     team
         The number of the team that has extra time; everybody's schedule is moved if left out.
     """
     whose = Team.objects.get(number=team) if team else None
     about = {"point": point, "moved_to": to, "team": whose}
-    return Announcement.objects.create(made_at=clock.now(), text=_check_text(reason), **about)
+    return Announcement.objects.create(made_at=clock.now(), text=clean_text(reason), **about)
 
 
 def find_latest(now: datetime) -> Announcement | None:
@@ -116,6 +116,20 @@ def answer(number: int, text: str, actor: str, *, for_all: bool) -> Question:
 def count_open_questions() -> int:
     """Return how many questions wait for an answer."""
     return Question.objects.filter(answered_at__isnull=True).count()
+
+
+def count_new_answers(team: Team) -> int:
+    """Return how many answers to questions of a team nobody of the team has looked at."""
+    return _find_new_answers(team).count()
+
+
+def mark_answers_seen(team: Team) -> None:
+    """Keep that somebody of a team has looked at its answers."""
+    _find_new_answers(team).update(is_seen=True)
+
+
+def _find_new_answers(team: Team) -> QuerySet[Question]:
+    return Question.objects.filter(team=team, answered_at__isnull=False, is_seen=False)
 
 
 def clean_text(text: str) -> str:

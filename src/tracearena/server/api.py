@@ -123,7 +123,7 @@ class AnnouncementInfo(Schema):
 
     id: int
     made_at: str
-    text: str = Field(description="In the organiser's words; the reason, where a time was moved")
+    text: str = Field(description="In the organiser's words; where a time was moved the reason, if given")
     question: str | None = Field(description="What the text answers")
     point: str | None = Field(description="The begin or end that was moved, such as attack_end")
     moved_to: str | None

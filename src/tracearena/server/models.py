@@ -434,6 +434,8 @@ class Question(models.Model):
     answered_at = models.DateTimeField(null=True)
     answer = models.TextField(max_length=2_000, blank=True)
     is_for_all = models.BooleanField(default=False)
+    is_seen = models.BooleanField(default=False)
+    """Whether somebody of the team has looked at the answer."""
 
     class Meta:
         ordering = ("-pk",)

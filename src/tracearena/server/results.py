@@ -50,7 +50,7 @@ from tracearena.pages.svg import (
 )
 from tracearena.pages.svg.canvas import DECIMALS, replace_invisible
 from tracearena.server import clock, teams
-from tracearena.server.models import Contest, DataSet, Rescoring, Score, Snapshot, Team
+from tracearena.server.models import Contest, Rescoring, Score, Snapshot, Team
 from tracearena.server.store import queue
 from tracearena.server.store.folder import Folder
 
@@ -176,13 +176,7 @@ def is_published(contest: Contest, now: datetime) -> bool:
 def _build_score_board(attacks: list[Score], new: Mapping[str, float] | None = None) -> Board:
     """Return the board of these attacks; new scores, by their keys, replace those that count."""
     rules = Contest.get_current().rules
-    # Once a data set is closed, the upload that it was closed with counts.
-    closed = dict(DataSet.objects.filter(closed_at__isnull=False).values_list("pk", "counts_id"))
-    utilities = [
-        score
-        for score in queue.find_counting_scores(queue.UTILITY)
-        if closed.get(score.data_set_id, score.submission_id) == score.submission_id
-    ]
+    utilities = list(queue.find_counting_utilities())
     for score in (*attacks, *utilities):
         score.value = (new or {}).get(score.key, score.value)
     utility_records = [

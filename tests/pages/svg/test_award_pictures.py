@@ -105,6 +105,19 @@ def test_a_long_name_stands_whole_on_its_step() -> None:
     assert " ".join(line or "" for line in lines[1:]) == name
 
 
+def test_a_long_name_stands_whole_next_to_its_bar() -> None:
+    """In as many lines as it needs, and its bar is as long as others of the same value."""
+    name = "017 Waseda Information Security Lab"
+    places = (Standing(1, name, 0.5), Standing(1, "b", 0.5))
+    for kind in ("best-anonymization", "best-trace-inference"):
+        drawn = margins_picture(Award(kind, "Best", places), 0.01, {name: LOOKS["a"], "b": LOOKS["b"]})
+        texts = [one for one in tree(drawn).iter(f"{SVG}text") if len(one) and one[0].text == name]
+        assert " ".join(one[0].tail or "" for one in texts) == name
+        levels = [float(one.attrib["y"]) for one in texts]
+        assert len(levels) == 2
+        assert levels[1] - levels[0] == 18
+
+
 def test_the_title_of_an_axis_next_to_long_names_ends_inside_the_picture() -> None:
     long = {"a": "a" * 40, "b": "b"}
     picture = margins_picture(

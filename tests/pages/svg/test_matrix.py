@@ -137,7 +137,7 @@ def test_the_table_is_the_board(shown: Board, picture: Picture) -> None:
 def test_the_caption_counts_attackers_and_targets(shown: Board, picture: Picture) -> None:
     table = build_attack_table(shown, KIND)
     framed = {column for row, column in table.cells() if table.is_least(row, column)}
-    told = picture.caption.partition("counts 1. ")[2]
+    told = picture.caption.partition("counts as 1. ")[2]
     assert numbers(told)[:3] == [len(framed), len(table.attackers), len(table.targets)]
     assert "because invalid: j." in picture.caption
 

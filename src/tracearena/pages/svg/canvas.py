@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
-from itertools import accumulate
 from typing import Any, TypeAlias
 
 from tracearena.files import csv_text
@@ -390,15 +389,17 @@ def shorten_name(name: str, room: int = 16) -> str:
     ('Heavy W…', '東京都…', 'Fog')
     """
     whole = replace_invisible(name)
-    if measure_width(whole) <= room:
-        return whole
-    return _cut_at(whole, room - 1).rstrip() + "…"
+    return whole if measure_width(whole) <= room else _cut(whole, room - 1).rstrip() + "…"
 
 
-def _cut_at(text: str, room: int) -> str:
-    """Return as much of the beginning of a text as is at most this many letters wide."""
-    widths = accumulate(map(measure_width, text))
-    return text[: sum(width <= room for width in widths)]
+def _cut(text: str, room: int) -> str:
+    """Return the beginning of a text that is at most this many letters wide."""
+    used = 0
+    for end, character in enumerate(text):
+        used += measure_width(character)
+        if used > room:
+            return text[:end]
+    return text
 
 
 def measure_width(text: str) -> int:
@@ -415,9 +416,10 @@ def wrap_name(name: str, room: int, *, most: int) -> list[str]:
     rest = replace_invisible(name)
     lines: list[str] = []
     while measure_width(rest) > room and len(lines) < most - 1:
-        # At the last space that fits, or where a name has none, wherever the line is full.
-        full = _cut_at(rest, room)
-        first = _cut_at(rest, room + 1).rpartition(" ")[0].rstrip() or full
+        # At a space, or wherever the line is full if a name has none or a wide letter follows, as in Japanese.
+        full = _cut(rest, room)
+        ends = rest[len(full)] == " " or measure_width(rest[len(full)]) > 1
+        first = full if ends else full.rpartition(" ")[0] or full
         lines.append(first)
         rest = rest[len(first) :].strip()
     return [*lines, shorten_name(rest, room)]

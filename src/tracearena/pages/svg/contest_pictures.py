@@ -55,10 +55,10 @@ from tracearena.pages.svg.canvas import (
     wrap_name,
 )
 
-_ROOM = 28
-"""Letters of a name next to a bar; a longer one is shortened."""
+_ROOM, _NAME_LINES = 22, 3
+"""Letters in a line of a name next to a bar, and the most lines."""
 _MATRIX_ROOM = 36
-"""The same next to a matrix, and above it."""
+"""Letters of a name next to a matrix, and above it; a longer one is shortened."""
 _LETTER = 8.7
 _MINIMUM = 80.0
 _CELL, _ROW = 46.0, 26.0
@@ -105,7 +105,12 @@ def matrix_picture(
     names, heads = (_measure_room(labels, _MATRIX_ROOM) * _LETTER for labels in (rows, table.attackers))
     marks_x = 26 + names
     left, top = marks_x + _MINIMUM, 38 + heads * math.sin(_LEAN)
-    width = left + _CELL * len(table.attackers) + heads * math.cos(_LEAN)
+    # A head leans over the columns to its right, so that only the last ones need room beyond the cells.
+    ends = (
+        _CELL * (column + 0.5) + _measure_room([name], _MATRIX_ROOM) * _LETTER * math.cos(_LEAN) + _CELL / 2
+        for column, name in enumerate(table.attackers)
+    )
+    width = left + max([_CELL * len(table.attackers), *ends])
     height = top + _ROW * len(table.targets) + _FOOT
     title = translate("Attacks: {question}", question=translate(question))
     part = "" if data_set is None else f"-{data_set}"
@@ -239,7 +244,8 @@ def _draw_score(score: float) -> str:
 
 _MARGINS_TOP, _MARGINS_FOOT = 10.0, 56.0
 _LANE, _NARROW_LANE, _MANY = 34.0, 26.0, 12
-_NUMBER = 66.0
+_NAME_LINE = 18.0
+_NUMBER = 74.0
 _SCORES = {
     "best-anonymization": (mark_for_translation("whereabouts hidden"), "s_T,min"),
     "best-anonymization-reidentification": (mark_for_translation("people not identified"), "s_R,min"),
@@ -262,9 +268,11 @@ def margins_picture(
     """
     scored = award.name in _SCORES
     caption = _format_margins_caption(award, margin)
-    lane_height = _NARROW_LANE if len(award.places) > _MANY else _LANE
-    names = 40 + LARGE_LETTER * _measure_room((place.team for place in award.places), _ROOM)
-    width, height = WIDTH - names - _NUMBER, lane_height * max(len(award.places), 1)
+    lane = _NARROW_LANE if len(award.places) > _MANY else _LANE
+    called = [wrap_name(place.team, _ROOM, most=_NAME_LINES) for place in award.places]
+    lanes = [lane + _NAME_LINE * (len(lines) - 1) for lines in called]
+    names = 40 + LARGE_LETTER * _measure_room((line for lines in called for line in lines), _ROOM)
+    width, height = WIDTH - names - _NUMBER, math.fsum(lanes) or lane
     largest = max((place.value for place in award.places), default=1.0) + (margin or 0)
     area = Area(names, _MARGINS_TOP, width, height, ROOM_FOR_MARKERS if scored else (0.0, max(largest, 1e-9)))
     canvas = Canvas(WIDTH, area.bottom + _MARGINS_FOOT, name=name or f"award-{award.name}", title=award.title,
@@ -293,10 +301,14 @@ def margins_picture(
             "",
             good,
         )
-    for lane, place in enumerate(award.places):
-        y = area.top + lane_height * (lane + 0.5)
-        canvas.words(22, y + 5, f"{place.place}", text_anchor="end", class_="strong number")
-        canvas.name(30, y + 5, place.team, room=_ROOM)
+    bottom = area.top
+    for place, lines, lane_height in zip(award.places, called, lanes, strict=True):
+        bottom += lane_height
+        y = bottom - lane_height / 2
+        first = y + 5 - _NAME_LINE / 2 * (len(lines) - 1)
+        canvas.words(22, first, f"{place.place}", text_anchor="end", class_="strong number")
+        for number, line in enumerate(lines):
+            canvas.words(30, first + _NAME_LINE * number, line, whole=replace_invisible(place.team))
         canvas.draw("line", x1=area.left, y1=y, x2=WIDTH - _NUMBER, y2=y, class_="grid")
         style, x = styles[place.team], area.x(place.value)
         if not scored:

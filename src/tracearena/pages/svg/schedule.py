@@ -185,7 +185,7 @@ def activity_picture(
             counts[begin] += 1
     caption = _format_activity_caption(counts)
     canvas = Canvas(
-        WIDTH, _ACTIVITY_HEIGHT, name=name, title=translate("Uploads an hour"), description=caption
+        WIDTH, _ACTIVITY_HEIGHT, name=name, title=translate("Uploads per hour"), description=caption
     )
     most = max(*counts.values(), 1)
     area = Area(

@@ -213,6 +213,7 @@ class Migration(migrations.Migration):
                 ("answered_at", models.DateTimeField(null=True)),
                 ("answer", models.TextField(blank=True, max_length=2000)),
                 ("is_for_all", models.BooleanField(default=False)),
+                ("is_seen", models.BooleanField(default=False)),
                 (
                     "member",
                     models.ForeignKey(

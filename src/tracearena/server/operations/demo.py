@@ -43,6 +43,16 @@ _TOKEN = re.compile(r"tracearena_[\w-]{43}", re.ASCII)
 _POLL_S = 0.2
 _WAIT_TIMEOUT_S = 600.0
 _DEFENCE, _ATTACK = range(2)
+_ACTOR = "demonstration"
+_INFORMATION = """\
+# Venue
+
+Room 7, on Friday from nine to five. There is lunch at noon.
+
+# Contact
+
+Ask on the page Questions. The people in the data are simulated, so their traces are nobody's.
+"""
 TEAM_COUNT = 6
 """Invented teams of a demonstration."""
 
@@ -174,6 +184,7 @@ class Demonstration:
         self.accounts.append(organiser)
         for number in sorted({one.team for one in self._left}):
             self._join_team(number)
+        _write_messages()
         self._hand_in_before(DemoStop.ANONYMIZATION.find_time(self._schedule))
         self._start_clock(DemoStop.ANONYMIZATION.find_time(self._schedule))
 
@@ -251,6 +262,19 @@ class Demonstration:
 
     def _start_clock(self, moment: datetime) -> None:
         self.stage.put(max(moment, clock.now()), True)
+
+
+def _write_messages() -> None:
+    """Announce something, write the organiser's page, and let teams ask, one of them without an answer."""
+    from tracearena.server import announcements
+    from tracearena.server.models import Member
+
+    announcements.write_information(_INFORMATION, _ACTOR)
+    announcements.announce("Welcome! If anything is unclear, ask on the page Questions.", _ACTOR)
+    for member in Member.objects.select_related("team").filter(team__number__in=VISITOR_TEAMS):
+        asked = announcements.ask(member, "May we use a map of the city?")
+        if member.team is not None and member.team.number == VISITOR_TEAMS[0]:
+            announcements.answer(asked.pk, "Yes, any map that is public.", _ACTOR, for_all=False)
 
 
 def _wait_for_judge() -> None:

@@ -31,7 +31,7 @@ _FINAL_TIMES = ("anonymization_closed_at", "attack_closed_at", "published_at")
 
 
 def move_point(point: str, to: datetime, *, actor: str, reason: str = "") -> Schedule:
-    """Move one point of the schedule, and write down who did it and why.
+    """Move one point of the schedule, write down who did it and why, and announce it.
 
     What has begun or ended cannot be undone, and nothing can be made to have happened already: both the
     old and the new time must lie ahead. An end that has passed may still be put off until the judge closes
@@ -44,7 +44,7 @@ def move_point(point: str, to: datetime, *, actor: str, reason: str = "") -> Sch
     to
         The new time, with its zone.
     reason
-        Announced to everybody and written to the audit log; without one, nothing is announced.
+        Announced with the move, and written to the audit log; it may be left out.
     actor
         Who moves it.
     """
@@ -60,8 +60,7 @@ def move_point(point: str, to: datetime, *, actor: str, reason: str = "") -> Sch
         contest.save(update_fields=["schedule_values"])
         moved = {"from": before.to_dict()[point], "to": after.to_dict()[point]}
         _record_move(actor, "schedule moved", reason, point=point, **moved)
-        if reason.strip():
-            announcements.announce_move(point, getattr(after, point), reason)
+        announcements.announce_move(point, getattr(after, point), reason)
     return after
 
 
@@ -136,7 +135,7 @@ def give_extra_time(team: str, point: str, to: datetime, *, actor: str, reason: 
     to
         The new time, with its zone; later than everybody's.
     reason
-        Announced to everybody and written to the audit log; without one, nothing is announced.
+        Announced with the move, and written to the audit log; it may be left out.
     actor
         Who gives it.
     """
@@ -167,8 +166,7 @@ def give_extra_time(team: str, point: str, to: datetime, *, actor: str, reason: 
         after = contest.schedule_of(team)
         moved = {"from": before.isoformat(), "to": getattr(after, point).isoformat()}
         _record_move(actor, "extra time given", reason, team=team, point=point, **moved)
-        if reason.strip():
-            announcements.announce_move(point, getattr(after, point), reason, team)
+        announcements.announce_move(point, getattr(after, point), reason, team)
     return after
 
 

@@ -17,24 +17,33 @@
     "day-hour": written({ day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" }),
   };
 
-  for (const time of document.querySelectorAll("time[datetime]")) {
-    const at = new Date(time.dateTime);
-    if (Number.isNaN(at.getTime())) continue;
-    time.title = time.textContent;
-    time.textContent = whole.format(at);
-  }
   // Sentences, tables and options have moments in two forms of ISO 8601; commands to copy stay as they are.
   const MOMENT = /\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?( UTC|Z|\+00:00)/g;
   const inOwnZone = words => words.replace(MOMENT, found => {
     const at = new Date(found.replace(" UTC", "Z").replace(" ", "T"));
     return Number.isNaN(at.getTime()) ? found : whole.format(at);
   });
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const text = texts.currentNode;
-    if (MOMENT.test(text.data) && !text.parentElement.closest("pre, code, script")) text.data = inOwnZone(text.data);
-    MOMENT.lastIndex = 0;
-  }
+  const rewriteText = text => {
+    const words = text.parentElement?.closest("pre, code, script") ? text.data : inOwnZone(text.data);
+    if (words !== text.data) text.data = words;
+  };
+  const rewrite = root => {
+    if (root.nodeType === Node.TEXT_NODE) rewriteText(root);
+    if (root.nodeType !== Node.ELEMENT_NODE) return;
+    for (const time of root.querySelectorAll("time[datetime]")) {
+      const at = new Date(time.dateTime);
+      if (Number.isNaN(at.getTime())) continue;
+      time.title = time.textContent;
+      time.textContent = whole.format(at);
+    }
+    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) rewriteText(texts.currentNode);
+  };
+  rewrite(document.body);
+  // What other scripts fetch and show later, such as why a file is refused, has moments as well.
+  new MutationObserver(changes => {
+    for (const change of changes) change.addedNodes.forEach(rewrite);
+  }).observe(document.body, { childList: true, subtree: true });
   const zone = whole.formatToParts(new Date()).find(part => part.type === "timeZoneName").value;
   for (const one of document.querySelectorAll("[data-zone]")) one.textContent = zone;
 

@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, Max, Min, QuerySet
+from django.db.models import Count, F, Max, Min, Q, QuerySet
 from django.db.models.functions import Now
 
 from tracearena import __version__
@@ -301,6 +301,12 @@ def find_counting_scores(*what: str) -> QuerySet[Score]:
     return chosen.order_by("pk")
 
 
+def find_counting_utilities() -> QuerySet[Score]:
+    """Return the utilities of uploads that can count: of a closed data set, the one it was closed with."""
+    is_open, is_chosen = Q(data_set__closed_at__isnull=True), Q(submission=F("data_set__counts"))
+    return find_counting_scores(UTILITY).filter(is_open | is_chosen)
+
+
 def make_sample_key(attack: str, data_set: DataSet) -> str:
     """Return the key of a sample attack's score."""
     return f"{SAMPLE}/{attack}/{data_set.team.number}/{data_set.number}"
@@ -312,10 +318,8 @@ def update_utility(data_set: DataSet) -> None:
     Once the data set is closed the upload that counts stays; only its utility may have been corrected.
     """
     own = DataSet.objects.select_for_update().get(pk=data_set.pk)
-    found = list(find_counting_scores(UTILITY).filter(data_set=own).order_by("submission_id"))
-    if own.closed_at is not None:
-        found = [score for score in found if score.submission_id == own.counts_id]
+    found = find_counting_utilities().filter(data_set=own).order_by("-submission_id")
     rules = Contest.get_current().rules
-    counting = rules.select_counting((score.submission, score.value) for score in reversed(found))
+    counting = rules.select_counting((score.submission, score.value) for score in found)
     if counting is not None:
         DataSet.objects.filter(pk=own.pk).update(counts=counting[0], utility=counting[1])

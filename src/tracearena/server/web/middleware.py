@@ -236,13 +236,17 @@ def list_own_pages(member: Any, path: str, *, published: bool) -> list[Navigatio
             (_("Submissions"), "/team/submissions"),
             (_("Tokens"), "/team/tokens"),
             (_("Members"), "/team/members"),
-            (_("Questions"), "/team/questions"),
+            (_label_questions(announcements.count_new_answers(member.team)), "/team/questions"),
         ]
     return [_make_entry(label, address, path) for label, address in places]
 
 
 def _label_messages(waiting: int) -> str:
     return _("Messages (%(waiting)s)") % {"waiting": waiting} if waiting else _("Messages")
+
+
+def _label_questions(answered: int) -> str:
+    return _("Questions (%(answered)s)") % {"answered": answered} if answered else _("Questions")
 
 
 def _make_entry(label: str, address: str, path: str) -> NavigationEntry:

@@ -101,8 +101,10 @@ def _act_on_form(request: Any, act: Callable[[str], Any], after: str, show: Call
 
 
 def _render_questions(request: Any, refused: RequestRefused | None = None) -> Any:
+    asked = list(Question.objects.filter(team=request.user.team).select_related("member"))
+    announcements.mark_answers_seen(request.user.team)
     about = {
-        "questions": Question.objects.filter(team=request.user.team).select_related("member"),
+        "questions": asked,
         "longest": announcements.LONGEST_TEXT,
         "given": request.POST,
         "refused": refused,

@@ -146,7 +146,7 @@ def show_all_submissions(request: Any) -> Any:
     about = {
         "page": _paginate(request, found),
         "team": team,
-        "teams": list(Team.objects.filter(role=Role.TEAM).values_list("number", flat=True)),
+        "teams": list(Team.objects.filter(role=Role.TEAM)),
         "styles": teams.build_party_styles(),
     }
     return render(request, "organiser/submissions.html", about)
@@ -264,7 +264,7 @@ def _render_phases(request: Any, refused: RequestRefused | None = None) -> Any:
             for name in schedule.list_movable_points(contest)
         ],
         "following": next_phase.find_next_phase(contest, now),
-        "teams": Team.objects.filter(role=Role.TEAM).values_list("number", flat=True),
+        "teams": Team.objects.filter(role=Role.TEAM),
         "checks": next_phase.build_checklist(settings.CONTEST_FOLDER, contest, now),
         "refused": refused,
         "given": request.POST,
@@ -538,19 +538,19 @@ def show_accounts(request: Any) -> Any:
 @for_organiser
 def handle_disable(request: Any, number: int) -> Any:
     """Shut somebody else out."""
-    try:
-        accounts.shut_out_member(_find_other_member(request, number), request.user.log_name)
-    except DataError as error:
-        raise RequestRefused(409, "last-organiser", str(error)) from None
-    return redirect("/organiser/people")
+    return _end_access(request, number, accounts.shut_out_member)
 
 
 @require_POST
 @for_organiser
 def handle_delete(request: Any, number: int) -> Any:
     """Delete somebody else: shut out for good, and the name replaced."""
+    return _end_access(request, number, accounts.delete_member)
+
+
+def _end_access(request: Any, number: int, act: Callable[[Member, str], None]) -> Any:
     try:
-        accounts.delete_member(_find_other_member(request, number), request.user.log_name)
+        act(_find_other_member(request, number), request.user.log_name)
     except DataError as error:
         raise RequestRefused(409, "last-organiser", str(error)) from None
     return redirect("/organiser/people")
