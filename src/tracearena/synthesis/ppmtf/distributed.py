@@ -8,7 +8,7 @@ iterations that were lost with it are drawn again: Dask repeats the tasks that l
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
@@ -28,6 +28,7 @@ from tracearena.synthesis.ppmtf.gibbs import (
     Iteration,
     IterationResult,
     LocalUsers,
+    Psi,
     RowStatistics,
     UserStep,
     run_iteration,
@@ -109,38 +110,52 @@ class RemoteUsers:
             state = run_iteration(self, state)
             yield state
 
-    def draw_users(self, begun: Any) -> list[Any]:
+    def draw_psi(self, begun: Any) -> Any:
+        """Submit the draw of Ψ."""
+        return self._submit(_draw_psi, begun)
+
+    def draw_users(self, begun: Any, psi: Any) -> list[Any]:
         """Submit the draws of A, one for each worker's blocks."""
+        return self._submit_to_all(_draw_users, begun, psi)
+
+    def draw_places(self, begun: Any, psi: Any, A: list[Any]) -> Any:
+        """Submit the draw of B."""
+        return self._submit(_draw_places, begun, psi, *self.cluster.join_sums(A))
+
+    def sum_targets(self, begun: Any, A: list[Any], B: Any) -> Any:
+        """Submit the sums for C and D; each worker has its rows of A."""
+        parts = self._submit_to_all(_sum_targets, begun, B)
+        return self._submit(_total_targets, *self.cluster.join_sums(parts))
+
+    def draw_next_places(self, begun: Any, psi: Any, sums: Any) -> Any:
+        """Submit the draw of C."""
+        return self._submit(_draw_next_places, begun, psi, sums)
+
+    def draw_slots(self, begun: Any, psi: Any, sums: Any) -> Any:
+        """Submit the draw of D."""
+        return self._submit(_draw_slots, begun, psi, sums)
+
+    def finish(self, begun: Any, psi: Any, B: Any, C: Any, D: Any) -> Any:
+        """Submit what puts the result together, and begins the next iteration."""
+        return self._submit(_finish, begun, psi, B, C, D)
+
+    def _submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        """Submit what one worker does for all blocks."""
+        return self.cluster.submit(task, *arguments, worker=self._homes[0])
+
+    def _submit_to_all(self, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Submit what each worker does for its own blocks."""
         return [
-            self.cluster.submit(_draw_users, held, begun, worker=home)
+            self.cluster.submit(task, held, *arguments, worker=home)
             for held, home in zip(self._held, self._homes, strict=True)
         ]
 
-    def draw_places(self, begun: Any, users: list[Any]) -> Any:
-        """Submit the draw of B."""
-        sums = self.cluster.join_sums(users)
-        return self.cluster.submit(_draw_places, begun, *sums, worker=self._homes[0])
-
-    def draw_targets(self, begun: Any, users: list[Any], places: Any) -> Any:
-        """Submit the draws of C and D; the result also begins the next iteration."""
-        sums = self.cluster.join_sums(
-            [
-                self.cluster.submit(_sum_targets, held, begun, places, worker=home)
-                for held, home in zip(self._held, self._homes, strict=True)
-            ]
-        )
-        return self.cluster.submit(_draw_targets, begun, places, *sums, worker=self._homes[0])
-
-    def collected(self, iteration: Iteration) -> Matrix:
+    def rows_of(self, iteration: Iteration) -> Matrix:
         """Bring the rows of A here, those of one worker after the other."""
         # Workers would end the iterations that were submitted ahead before they send rows.
         self._results.clear()
         matrix = np.empty((self.n_users, iteration.places.shape[1]))
-        first, kept = 0, self.cluster.keep(iteration)
-        asked = [
-            self.cluster.submit(_read_rows, held, kept, worker=home)
-            for held, home in zip(self._held, self._homes, strict=True)
-        ]
+        first, asked = 0, self._submit_to_all(_read_rows, self.cluster.keep(iteration))
         for at, future in enumerate(asked):
             asked[at] = None
             [part] = self.cluster.gather([future])
@@ -179,32 +194,50 @@ def _read_weights(held: LocalUsers) -> list[float]:
     return held.weights
 
 
-def _draw_users(held: LocalUsers, state: State) -> list[Node[UserStep]]:
+def _draw_psi(state: State) -> Psi:
+    with worker_context():
+        return state[1].draw_psi()
+
+
+def _draw_users(held: LocalUsers, state: State, psi: Psi) -> list[Node[UserStep]]:
     # `held` keeps the rows of A, so that `_sum_targets` need not draw them again.
     with worker_context(worker_threads()):
-        return held.draw_users(state[1]).sums.nodes
+        return held.draw_users(state[1], psi).sums.nodes
 
 
-def _draw_places(state: State, *sums: list[Node[UserStep]]) -> DrawnPlaces:
+def _draw_places(state: State, psi: Psi, *sums: list[Node[UserStep]]) -> DrawnPlaces:
     with worker_context():
-        return state[1].draw_places(join_sums(sums).total())
+        return state[1].draw_places(psi, join_sums(sums).total())
 
 
-def _sum_targets(held: LocalUsers, state: State, drawn: DrawnPlaces) -> list[Node[RowStatistics]]:
+def _sum_targets(held: LocalUsers, state: State, B: DrawnPlaces) -> list[Node[RowStatistics]]:
     with worker_context(worker_threads()):
-        return held.sum_targets(held.collected(state[1]), drawn.places).nodes
+        return held.sum_target_blocks(held.rows_of(state[1]), B.places).nodes
 
 
-def _draw_targets(state: State, drawn: DrawnPlaces, *sums: list[Node[RowStatistics]]) -> State:
+def _total_targets(*sums: list[Node[RowStatistics]]) -> RowStatistics:
     with worker_context():
-        _, iteration = state
-        result = iteration.finish(drawn, join_sums(sums).total())
-        return result, iteration.begin_next(result)
+        return join_sums(sums).total()
+
+
+def _draw_next_places(state: State, psi: Psi, sums: RowStatistics) -> Matrix:
+    with worker_context():
+        return state[1].draw_next_places(psi, sums)
+
+
+def _draw_slots(state: State, psi: Psi, sums: RowStatistics) -> Matrix:
+    with worker_context():
+        return state[1].draw_slots(psi, sums)
+
+
+def _finish(state: State, psi: Psi, B: DrawnPlaces, C: Matrix, D: Matrix) -> State:
+    result = IterationResult(psi, B.places, C, D, B.user_moments, B.squared_error)
+    return result, state[1].next(result)
 
 
 def _read_rows(held: LocalUsers, iteration: Iteration) -> Matrix:
     with worker_context(worker_threads()):
-        return held.collected(iteration)
+        return held.rows_of(iteration)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ other matrices, is normal (`draw_rows`). With v the elementwise product of the t
 A cell of weight w, such as a zero cell where all zeros are weighed, counts w times in both sums: its
 precision is αw.
 
-`run_iteration` is the order of the steps. Rows of A depend on the user's own cells, B, C, D and Ψ, and on no
-other row, so blocks of users can be held anywhere: by this process (`LocalUsers`), or by the workers of a
-cluster (`distributed.RemoteUsers`). The sums over the cells are in `tensors`.
+`run_iteration` is one iteration. Rows of A depend on the user's own cells, B, C, D and Ψ, and on no other
+row, so blocks of users can be held anywhere: by this process (`LocalUsers`), or by the workers of a cluster
+(`distributed.RemoteUsers`). B, C and D need sums over all blocks (`RowStatistics`). `tensors` arranges the
+cells, and `_gibbs_kernels` adds them up.
 """
 
 from __future__ import annotations
@@ -40,9 +41,58 @@ _ITERATION_STREAM, _USER_STREAM = 2, 3
 _PRIORS, _PLACES, _TARGETS = range(3)
 
 
+class UserBlocks(Protocol):
+    """Blocks of users, wherever they are held.
+
+    What one step of an iteration hands to the next is a value in this process, and a future of it in a
+    cluster.
+    """
+
+    weight: float
+    users_per_block: int
+
+    def draw_psi(self, begun: Any) -> Any:
+        """Draw Ψ."""
+
+    def draw_users(self, begun: Any, psi: Any) -> Any:
+        """Draw A, whose rows stay with the blocks, and sum up what B needs to know."""
+
+    def draw_places(self, begun: Any, psi: Any, A: Any) -> Any:
+        """Draw B."""
+
+    def sum_targets(self, begun: Any, A: Any, B: Any) -> Any:
+        """Sum up what C and D need to know, in one pass through the cells."""
+
+    def draw_next_places(self, begun: Any, psi: Any, sums: Any) -> Any:
+        """Draw C."""
+
+    def draw_slots(self, begun: Any, psi: Any, sums: Any) -> Any:
+        """Draw D."""
+
+    def finish(self, begun: Any, psi: Any, B: Any, C: Any, D: Any) -> Any:
+        """Return the result of the iteration."""
+
+    def run(self, iteration: Iteration) -> IterationResult:
+        """Run an iteration, and return all that it draws but A."""
+
+    def rows_of(self, iteration: Iteration) -> Matrix:
+        """Return the A that an iteration draws."""
+
+
+def run_iteration(blocks: UserBlocks, begun: Any) -> Any:
+    """Run an iteration and return its result; `begun` holds B, C and D of the one before."""
+    psi = blocks.draw_psi(begun)  # Ψ given A, B, C, D
+    A = blocks.draw_users(begun, psi)  # A given Ψ, B, C, D
+    B = blocks.draw_places(begun, psi, A)  # B given Ψ, A, C, D
+    sums = blocks.sum_targets(begun, A, B)  # for C and D, which are independent given A and B
+    C = blocks.draw_next_places(begun, psi, sums)  # C given Ψ, A, B
+    D = blocks.draw_slots(begun, psi, sums)  # D given Ψ, A, B
+    return blocks.finish(begun, psi, B, C, D)
+
+
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """An iteration that has begun.
+    """What an iteration begins with, and the draws of Ψ, B, C and D.
 
     Attributes
     ----------
@@ -53,52 +103,63 @@ class Iteration:
         Precision of the counts (α).
     hyperprior
         Prior of Ψ.
+    user_moments
+        Moments of the rows of A before it.
     places, next_places, slots
         B, C and D before it.
-    psi
-        Ψ of A, B, C and D: the first thing an iteration draws.
     """
 
     number: int
     root: np.random.SeedSequence
     alpha: float
     hyperprior: Hyperprior
+    user_moments: Moments
     places: Matrix
     next_places: Matrix
     slots: Matrix
-    psi: Psi
 
-    @classmethod
-    def begin(
-        cls,
-        number: int,
-        root: np.random.SeedSequence,
-        alpha: float,
-        hyperprior: Hyperprior,
-        user_moments: Moments,
-        matrices: tuple[Matrix, Matrix, Matrix],
-    ) -> Iteration:
-        """Draw Ψ, given the moments of A, and B, C and D."""
-        rng = stream(root, _ITERATION_STREAM, number, _PRIORS)
-        places, next_places, slots = matrices
-        psi = Psi(
-            A=hyperprior.draw(user_moments, rng),
-            B=hyperprior.draw(Moments.of(places), rng),
-            C=hyperprior.draw(Moments.of(next_places), rng),
-            D=hyperprior.draw(Moments.of(slots), rng),
+    def draw_psi(self) -> Psi:
+        """Draw Ψ, given the rows of all matrices."""
+        rng = stream(self.root, _ITERATION_STREAM, self.number, _PRIORS)
+        return Psi(
+            A=self.hyperprior.draw(self.user_moments, rng),
+            B=self.hyperprior.draw(Moments.of(self.places), rng),
+            C=self.hyperprior.draw(Moments.of(self.next_places), rng),
+            D=self.hyperprior.draw(Moments.of(self.slots), rng),
         )
-        return cls(number, root, alpha, hyperprior, places, next_places, slots, psi)
 
-    def begin_next(self, drawn: IterationResult) -> Iteration:
-        """Begin the next iteration, given what this one has drawn."""
-        matrices = drawn.places, drawn.next_places, drawn.slots
-        return self.begin(
-            self.number + 1, self.root, self.alpha, self.hyperprior, drawn.user_moments, matrices
-        )
+    def user_stream(self, block: int) -> np.random.Generator:
+        """Return what a block draws its rows of A from (`draw_block`)."""
+        return stream(self.root, _USER_STREAM, self.number, block)
+
+    def draw_places(self, psi: Psi, total: UserStep) -> DrawnPlaces:
+        """Draw B, given the sums of all blocks."""
+        rng = stream(self.root, _ITERATION_STREAM, self.number, _PLACES)
+        noise = rng.standard_normal(self.places.shape)
+        places, _ = draw_rows(total.place_statistics, self.alpha, psi.B, noise)
+        return DrawnPlaces(places, total.user_moments, total.squared_error)
+
+    def draw_next_places(self, psi: Psi, sums: RowStatistics) -> Matrix:
+        """Draw C, given the sums of all blocks for the rows of C and then of D."""
+        n = len(self.next_places)
+        next_places, _ = draw_rows(sums.rows(slice(n)), self.alpha, psi.C, self._target_noise[:n])
+        return next_places
+
+    def draw_slots(self, psi: Psi, sums: RowStatistics) -> Matrix:
+        """Draw D, given the same sums."""
+        n = len(self.next_places)
+        slots, _ = draw_rows(sums.rows(slice(n, None)), self.alpha, psi.D, self._target_noise[n:])
+        return slots
+
+    @property
+    def _target_noise(self) -> Matrix:
+        """The noise of the rows of C and then of D, which come from one stream."""
+        rng = stream(self.root, _ITERATION_STREAM, self.number, _TARGETS)
+        return rng.standard_normal(self.targets.shape)
 
     @cached_property
     def targets(self) -> Matrix:
-        """C and D as one matrix."""
+        """C and D before it as one matrix: the targets of cells are next places and then slots."""
         return np.vstack([self.next_places, self.slots])
 
     def is_same(self, other: Iteration) -> bool:
@@ -108,23 +169,16 @@ class Iteration:
             for name in ("places", "next_places", "slots")
         )
 
-    def user_stream(self, block: int) -> np.random.Generator:
-        """Return what a block draws its rows of A from."""
-        return stream(self.root, _USER_STREAM, self.number, block)
-
-    def draw_places(self, total: UserStep) -> DrawnPlaces:
-        """Draw B, given the sums of all blocks."""
-        rng = stream(self.root, _ITERATION_STREAM, self.number, _PLACES)
-        places, _ = draw_rows(total.place_statistics, self.alpha, self.psi.B, rng)
-        return DrawnPlaces(places, total.user_moments, total.squared_error)
-
-    def finish(self, drawn: DrawnPlaces, both: RowStatistics) -> IterationResult:
-        """Draw C and D, given the sums of all blocks, those for D after those for C."""
-        rng = stream(self.root, _ITERATION_STREAM, self.number, _TARGETS)
-        n = len(self.next_places)
-        next_places, _ = draw_rows(both.rows(0, n), self.alpha, self.psi.C, rng)
-        slots, _ = draw_rows(both.rows(n, len(both.weighted)), self.alpha, self.psi.D, rng)
-        return IterationResult(drawn.places, next_places, slots, drawn.user_moments, drawn.squared_error)
+    def next(self, drawn: IterationResult) -> Iteration:
+        """Return the next iteration, given what this one has drawn."""
+        return replace(
+            self,
+            number=self.number + 1,
+            user_moments=drawn.user_moments,
+            places=drawn.places,
+            next_places=drawn.next_places,
+            slots=drawn.slots,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +187,8 @@ class IterationResult:
 
     Attributes
     ----------
+    psi
+        Ψ of A, B, C and D.
     places, next_places, slots
         B, C and D.
     user_moments
@@ -141,49 +197,12 @@ class IterationResult:
         Of the seen cells, with the new A and the B, C and D before.
     """
 
+    psi: Psi
     places: Matrix
     next_places: Matrix
     slots: Matrix
     user_moments: Moments
     squared_error: float
-
-
-class UserBlocks(Protocol):
-    """Blocks of users, wherever they are held.
-
-    What one step of an iteration hands to the next is a result in this process, and a future of it in a
-    cluster.
-    """
-
-    weight: float
-    users_per_block: int
-
-    def draw_users(self, begun: Any) -> Any:
-        """Draw A, whose rows stay with the blocks, and sum up what B needs to know."""
-
-    def draw_places(self, begun: Any, users: Any) -> Any:
-        """Draw B."""
-
-    def draw_targets(self, begun: Any, users: Any, places: Any) -> Any:
-        """Draw C and D, and finish the iteration."""
-
-    def run(self, iteration: Iteration) -> IterationResult:
-        """Run an iteration that has begun, and return all that it draws but A."""
-
-    def collected(self, iteration: Iteration) -> Matrix:
-        """Return the A that an iteration draws."""
-
-
-def run_iteration(blocks: UserBlocks, begun: Any) -> Any:
-    """Run an iteration and return its result.
-
-    The order is that of the paper: Ψ, A, B, C, D. Ψ is already drawn when an iteration begins
-    (`Iteration.begin`), because every block of users needs it. C and D are drawn in one step: given A and B
-    they are independent, and both need one pass through the same cells.
-    """
-    users = blocks.draw_users(begun)  # A given Ψ, B, C, D
-    places = blocks.draw_places(begun, users)  # B given Ψ, A, C, D
-    return blocks.draw_targets(begun, users, places)  # C and D given Ψ, A, B
 
 
 class DrawnUsers(NamedTuple):
@@ -250,36 +269,52 @@ class LocalUsers:
         result: IterationResult = run_iteration(self, iteration)
         return result
 
-    def draw_users(self, begun: Iteration) -> DrawnUsers:
+    def draw_psi(self, begun: Iteration) -> Psi:
+        """Draw Ψ."""
+        return begun.draw_psi()
+
+    def draw_users(self, begun: Iteration, psi: Psi) -> DrawnUsers:
         """Draw the rows of these blocks."""
         rows = np.empty((self._ranges[-1][1], begun.places.shape[1]))
-        given = (begun.places, begun.targets, begun.alpha, begun.psi.A)
+        given = (begun.places, begun.targets, begun.alpha, psi.A)
 
         def work(block: int, first: int, stop: int) -> UserStep:
             cells = self.cells[block - self.number]
-            rows[first:stop], handed = step_users(cells, *given, begun.user_stream(block))
-            return handed
+            rows[first:stop], sums = draw_block(cells, *given, begun.user_stream(block))
+            return sums
 
         sums = sum_blocks(work, self._ranges, number=self.number)
         self._latest = begun, rows
         return DrawnUsers(rows, sums)
 
-    def draw_places(self, begun: Iteration, users: DrawnUsers) -> DrawnPlaces:
+    def draw_places(self, begun: Iteration, psi: Psi, A: DrawnUsers) -> DrawnPlaces:
         """Draw B."""
-        return begun.draw_places(users.sums.total())
+        return begun.draw_places(psi, A.sums.total())
 
-    def draw_targets(self, begun: Iteration, users: DrawnUsers, places: DrawnPlaces) -> IterationResult:
-        """Draw C and D."""
-        return begun.finish(places, self.sum_targets(users.rows, places.places).total())
+    def sum_targets(self, begun: Iteration, A: DrawnUsers, B: DrawnPlaces) -> RowStatistics:
+        """Sum up what C and D need to know."""
+        return self.sum_target_blocks(A.rows, B.places).total()
 
-    def collected(self, iteration: Iteration) -> Matrix:
+    def draw_next_places(self, begun: Iteration, psi: Psi, sums: RowStatistics) -> Matrix:
+        """Draw C."""
+        return begun.draw_next_places(psi, sums)
+
+    def draw_slots(self, begun: Iteration, psi: Psi, sums: RowStatistics) -> Matrix:
+        """Draw D."""
+        return begun.draw_slots(psi, sums)
+
+    def finish(self, begun: Iteration, psi: Psi, B: DrawnPlaces, C: Matrix, D: Matrix) -> IterationResult:
+        """Put together what was drawn."""
+        return IterationResult(psi, B.places, C, D, B.user_moments, B.squared_error)
+
+    def rows_of(self, iteration: Iteration) -> Matrix:
         """Return the rows that an iteration draws, those at hand or drawn again."""
         if self._latest is not None and self._latest[0].is_same(iteration):
             return self._latest[1]
-        return self.draw_users(iteration).rows
+        return self.draw_users(iteration, iteration.draw_psi()).rows
 
-    def sum_targets(self, rows: Matrix, places: Matrix) -> PairwiseSum[RowStatistics]:
-        """Sum up what C and D need to know of these blocks, given the new B."""
+    def sum_target_blocks(self, rows: Matrix, places: Matrix) -> PairwiseSum[RowStatistics]:
+        """Sum up what C and D need to know of these blocks, given the new A and B."""
 
         def work(block: int, first: int, stop: int) -> RowStatistics:
             return sum_target_statistics(self.cells[block - self.number], rows[first:stop], places)
@@ -348,23 +383,28 @@ class GibbsChain:
         """Return the matrices of a state, the rows of A from who holds them."""
         if state.drawn_by is None:
             return state.factors
-        return replace(state.factors, users=self.users.collected(state.drawn_by))
+        return replace(state.factors, users=self.users.rows_of(state.drawn_by))
 
     def step(self, iteration: int) -> float:
         """Run one iteration, and return the mean squared error of the seen cells.
 
-        Ψ is drawn here; then the holder of the users draws A, B, C and D (`run_iteration`). The error is that
-        of the new A with the B, C and D it was drawn with.
+        The error is that of the new A with the B, C and D it was drawn with.
         """
         old = self.state.factors
-        matrices = old.places, old.next_places, old.slots
-        begun = Iteration.begin(
-            iteration, self.root, self.alpha, self.hyperprior, self._user_moments, matrices
+        begun = Iteration(
+            iteration,
+            self.root,
+            self.alpha,
+            self.hyperprior,
+            self._user_moments,
+            old.places,
+            old.next_places,
+            old.slots,
         )
         drawn = self.users.run(begun)
         self._user_moments = drawn.user_moments
         nobody = old.users[:0].copy()
-        factors = Factors(nobody, drawn.places, drawn.next_places, drawn.slots, begun.psi)
+        factors = Factors(nobody, drawn.places, drawn.next_places, drawn.slots, drawn.psi)
         self.state = ChainState(factors, begun)
         return max(drawn.squared_error, 0.0) / max(self.users.weight, 1)
 
@@ -531,9 +571,9 @@ class RowStatistics:
     gram: NDArray[np.float64]
     weighted: Matrix
 
-    def rows(self, first: int, stop: int) -> RowStatistics:
+    def rows(self, chosen: slice) -> RowStatistics:
         """Return what some rows need to know."""
-        return RowStatistics(self.gram[first:stop], self.weighted[first:stop])
+        return RowStatistics(self.gram[chosen], self.weighted[chosen])
 
     def __add__(self, other: RowStatistics) -> RowStatistics:
         return RowStatistics(self.gram + other.gram, self.weighted + other.weighted)
@@ -545,9 +585,9 @@ class RowStatistics:
 
 
 def draw_rows(
-    statistics: RowStatistics, alpha: float, prior: Gaussian, rng: np.random.Generator
+    statistics: RowStatistics, alpha: float, prior: Gaussian, noise: Matrix
 ) -> tuple[Matrix, float]:
-    """Draw every row from its normal conditional.
+    """Draw every row from its normal conditional, which turns its row of standard normal noise into it.
 
     Also return Σ (xᵀ G x − 2 xᵀ h) over the rows, G and h the sums of a row: the squared residuals of the
     cells up to a constant.
@@ -555,7 +595,6 @@ def draw_rows(
     from tracearena.synthesis.ppmtf import _gibbs_kernels
 
     rows = np.empty_like(statistics.weighted)
-    noise = rng.standard_normal(rows.shape)
     gram, weighted = statistics.gram, statistics.weighted
     error = _gibbs_kernels.draw_rows(gram, weighted, alpha, prior.precision, prior.shift, noise, rows)
     return rows, float(error)
@@ -594,7 +633,7 @@ class UserStep:
         )
 
 
-def step_users(
+def draw_block(
     cells: Cells,
     places: Matrix,
     targets: Matrix,
@@ -608,7 +647,8 @@ def step_users(
     z = places.shape[1]
     mine = np.zeros((cells.n_users, z))
     add_weighted_products(places, targets, cells.place, cells.target, cells.user, cells.value, mine)
-    users, error = draw_rows(RowStatistics(cells.user_gram(places, targets), mine), alpha, prior, rng)
+    own = RowStatistics(cells.user_gram(places, targets), mine)
+    users, error = draw_rows(own, alpha, prior, rng.standard_normal(mine.shape))
     weighted = np.zeros_like(places)
     add_weighted_products(users, targets, cells.user, cells.target, cells.place, cells.value, weighted)
     statistics = RowStatistics(cells.place_gram(users, targets), weighted)
