@@ -24,13 +24,12 @@ from tracearena.engine.blocks import Node, join_sums
 from tracearena.engine.cluster import split_evenly, worker_context, worker_threads
 from tracearena.errors import FileError
 from tracearena.synthesis.ppmtf.gibbs import (
-    DrawnPlaces,
     Iteration,
     IterationResult,
     LocalUsers,
     Psi,
     RowStatistics,
-    UserStep,
+    UserSums,
     run_iteration,
 )
 from tracearena.synthesis.ppmtf.tensors import CellArrangement
@@ -38,8 +37,6 @@ from tracearena.synthesis.ppmtf.training import USERS_PER_DIGEST, TrainingFrame
 from tracearena.traces import Places, Traces
 
 Matrix = NDArray[np.float64]
-State = tuple[IterationResult | None, Iteration]
-"""What an iteration has drawn, and the one that begins from it."""
 MAX_CHAIN = 10
 """Iterations that are submitted at once, each from the results of the one before. The next begins from here,
 so that a worker that dies costs this many iterations at most."""
@@ -95,7 +92,7 @@ class RemoteUsers:
         if not self._results:
             self._results.extend(self._submit_iterations(iteration))
         result: IterationResult
-        [(result, _)] = self.cluster.gather([self._results.popleft()])
+        [result] = self.cluster.gather([self._results.popleft()])
         return result
 
     def _submit_iterations(self, iteration: Iteration) -> Iterator[Any]:
@@ -105,50 +102,34 @@ class RemoteUsers:
         """
         self._homes = _assign_workers(self._homes, self.cluster.workers)
         last = min(self.iterations, iteration.number - iteration.number % MAX_CHAIN + MAX_CHAIN)
-        state = self.cluster.keep((None, iteration))
+        begun = self.cluster.keep(iteration)
         for _ in range(iteration.number, last):
-            state = run_iteration(self, state)
-            yield state
+            result = run_iteration(self, begun)
+            begun = self.apply(Iteration.next, begun, result)
+            yield result
 
-    def draw_psi(self, begun: Any) -> Any:
-        """Submit the draw of Ψ."""
-        return self._submit(_draw_psi, begun)
+    def apply(self, step: Callable[..., Any], *given: Any) -> Any:
+        """Submit a step to the first worker."""
+        return self.cluster.submit(_apply, step, *given, worker=self._homes[0])
 
-    def draw_users(self, begun: Any, psi: Any) -> list[Any]:
-        """Submit the draws of A, one for each worker's blocks."""
-        return self._submit_to_all(_draw_users, begun, psi)
+    def draw_users(self, begun: Any, psi: Any) -> Any:
+        """Submit the draws of A, and their sums."""
+        return self._sum(self._submit_to_all(_draw_user_blocks, begun, psi))
 
-    def draw_places(self, begun: Any, psi: Any, A: list[Any]) -> Any:
-        """Submit the draw of B."""
-        return self._submit(_draw_places, begun, psi, *self.cluster.join_sums(A))
+    def sum_targets(self, begun: Any, B: Any) -> Any:
+        """Submit the sums for C and D."""
+        return self._sum(self._submit_to_all(_sum_target_blocks, begun, B))
 
-    def sum_targets(self, begun: Any, A: list[Any], B: Any) -> Any:
-        """Submit the sums for C and D; each worker has its rows of A."""
-        parts = self._submit_to_all(_sum_targets, begun, B)
-        return self._submit(_total_targets, *self.cluster.join_sums(parts))
-
-    def draw_next_places(self, begun: Any, psi: Any, sums: Any) -> Any:
-        """Submit the draw of C."""
-        return self._submit(_draw_next_places, begun, psi, sums)
-
-    def draw_slots(self, begun: Any, psi: Any, sums: Any) -> Any:
-        """Submit the draw of D."""
-        return self._submit(_draw_slots, begun, psi, sums)
-
-    def finish(self, begun: Any, psi: Any, B: Any, C: Any, D: Any) -> Any:
-        """Submit what puts the result together, and begins the next iteration."""
-        return self._submit(_finish, begun, psi, B, C, D)
-
-    def _submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        """Submit what one worker does for all blocks."""
-        return self.cluster.submit(task, *arguments, worker=self._homes[0])
-
-    def _submit_to_all(self, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def _submit_to_all(self, task: Callable[..., Any], *given: Any) -> list[Any]:
         """Submit what each worker does for its own blocks."""
         return [
-            self.cluster.submit(task, held, *arguments, worker=home)
+            self.cluster.submit(task, held, *given, worker=home)
             for held, home in zip(self._held, self._homes, strict=True)
         ]
+
+    def _sum(self, parts: list[Any]) -> Any:
+        """Submit the sum of what all workers have summed up."""
+        return self.apply(_join_sums, *self.cluster.join_sums(parts))
 
     def rows_of(self, iteration: Iteration) -> Matrix:
         """Bring the rows of A here, those of one worker after the other."""
@@ -194,45 +175,24 @@ def _read_weights(held: LocalUsers) -> list[float]:
     return held.weights
 
 
-def _draw_psi(state: State) -> Psi:
+def _apply(step: Callable[..., Any], *given: Any) -> Any:
     with worker_context():
-        return state[1].draw_psi()
+        return step(*given)
 
 
-def _draw_users(held: LocalUsers, state: State, psi: Psi) -> list[Node[UserStep]]:
-    # `held` keeps the rows of A, so that `_sum_targets` need not draw them again.
+def _draw_user_blocks(held: LocalUsers, begun: Iteration, psi: Psi) -> list[Node[UserSums]]:
+    # `held` keeps the rows of A, so that `_sum_target_blocks` need not draw them again.
     with worker_context(worker_threads()):
-        return held.draw_users(state[1], psi).sums.nodes
+        return held.draw_user_blocks(begun, psi).nodes
 
 
-def _draw_places(state: State, psi: Psi, *sums: list[Node[UserStep]]) -> DrawnPlaces:
-    with worker_context():
-        return state[1].draw_places(psi, join_sums(sums).total())
-
-
-def _sum_targets(held: LocalUsers, state: State, B: DrawnPlaces) -> list[Node[RowStatistics]]:
+def _sum_target_blocks(held: LocalUsers, begun: Iteration, B: Matrix) -> list[Node[RowStatistics]]:
     with worker_context(worker_threads()):
-        return held.sum_target_blocks(held.rows_of(state[1]), B.places).nodes
+        return held.sum_target_blocks(begun, B).nodes
 
 
-def _total_targets(*sums: list[Node[RowStatistics]]) -> RowStatistics:
-    with worker_context():
-        return join_sums(sums).total()
-
-
-def _draw_next_places(state: State, psi: Psi, sums: RowStatistics) -> Matrix:
-    with worker_context():
-        return state[1].draw_next_places(psi, sums)
-
-
-def _draw_slots(state: State, psi: Psi, sums: RowStatistics) -> Matrix:
-    with worker_context():
-        return state[1].draw_slots(psi, sums)
-
-
-def _finish(state: State, psi: Psi, B: DrawnPlaces, C: Matrix, D: Matrix) -> State:
-    result = IterationResult(psi, B.places, C, D, B.user_moments, B.squared_error)
-    return result, state[1].next(result)
+def _join_sums(*sums: list[Node[Any]]) -> Any:
+    return join_sums(sums).total()
 
 
 def _read_rows(held: LocalUsers, iteration: Iteration) -> Matrix:

@@ -23,7 +23,7 @@ cells, and `_gibbs_kernels` adds them up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
@@ -51,26 +51,14 @@ class UserBlocks(Protocol):
     weight: float
     users_per_block: int
 
-    def draw_psi(self, begun: Any) -> Any:
-        """Draw Ψ."""
+    def apply(self, step: Callable[..., Any], *given: Any) -> Any:
+        """Take a step that needs no block."""
 
     def draw_users(self, begun: Any, psi: Any) -> Any:
-        """Draw A, whose rows stay with the blocks, and sum up what B needs to know."""
+        """Draw A, whose rows stay with the blocks, and return their sums (`UserSums`)."""
 
-    def draw_places(self, begun: Any, psi: Any, A: Any) -> Any:
-        """Draw B."""
-
-    def sum_targets(self, begun: Any, A: Any, B: Any) -> Any:
-        """Sum up what C and D need to know, in one pass through the cells."""
-
-    def draw_next_places(self, begun: Any, psi: Any, sums: Any) -> Any:
-        """Draw C."""
-
-    def draw_slots(self, begun: Any, psi: Any, sums: Any) -> Any:
-        """Draw D."""
-
-    def finish(self, begun: Any, psi: Any, B: Any, C: Any, D: Any) -> Any:
-        """Return the result of the iteration."""
+    def sum_targets(self, begun: Any, B: Any) -> Any:
+        """Return what C and D need to know (`RowStatistics`), in one pass through the cells."""
 
     def run(self, iteration: Iteration) -> IterationResult:
         """Run an iteration, and return all that it draws but A."""
@@ -81,13 +69,13 @@ class UserBlocks(Protocol):
 
 def run_iteration(blocks: UserBlocks, begun: Any) -> Any:
     """Run an iteration and return its result; `begun` holds B, C and D of the one before."""
-    psi = blocks.draw_psi(begun)  # Ψ given A, B, C, D
+    psi = blocks.apply(Iteration.draw_psi, begun)  # Ψ given A, B, C, D
     A = blocks.draw_users(begun, psi)  # A given Ψ, B, C, D
-    B = blocks.draw_places(begun, psi, A)  # B given Ψ, A, C, D
-    sums = blocks.sum_targets(begun, A, B)  # for C and D, which are independent given A and B
-    C = blocks.draw_next_places(begun, psi, sums)  # C given Ψ, A, B
-    D = blocks.draw_slots(begun, psi, sums)  # D given Ψ, A, B
-    return blocks.finish(begun, psi, B, C, D)
+    B = blocks.apply(Iteration.draw_places, begun, psi, A)  # B given Ψ, A, C, D
+    sums = blocks.sum_targets(begun, B)  # for C and D, which are independent given A and B
+    C = blocks.apply(Iteration.draw_next_places, begun, psi, sums)  # C given Ψ, A, B
+    D = blocks.apply(Iteration.draw_slots, begun, psi, sums)  # D given Ψ, A, B
+    return blocks.apply(IterationResult.of, psi, A, B, C, D)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +120,12 @@ class Iteration:
         """Return what a block draws its rows of A from (`draw_block`)."""
         return stream(self.root, _USER_STREAM, self.number, block)
 
-    def draw_places(self, psi: Psi, total: UserStep) -> DrawnPlaces:
+    def draw_places(self, psi: Psi, sums: UserSums) -> Matrix:
         """Draw B, given the sums of all blocks."""
         rng = stream(self.root, _ITERATION_STREAM, self.number, _PLACES)
         noise = rng.standard_normal(self.places.shape)
-        places, _ = draw_rows(total.place_statistics, self.alpha, psi.B, noise)
-        return DrawnPlaces(places, total.user_moments, total.squared_error)
+        places, _ = draw_rows(sums.place_statistics, self.alpha, psi.B, noise)
+        return places
 
     def draw_next_places(self, psi: Psi, sums: RowStatistics) -> Matrix:
         """Draw C, given the sums of all blocks for the rows of C and then of D."""
@@ -204,20 +192,10 @@ class IterationResult:
     user_moments: Moments
     squared_error: float
 
-
-class DrawnUsers(NamedTuple):
-    """Rows of A of some blocks, and the sums over them that B needs."""
-
-    rows: Matrix
-    sums: PairwiseSum[UserStep]
-
-
-class DrawnPlaces(NamedTuple):
-    """B, the moments of A, and the squared error of the seen cells with the new A."""
-
-    places: Matrix
-    user_moments: Moments
-    squared_error: float
+    @classmethod
+    def of(cls, psi: Psi, A: UserSums, B: Matrix, C: Matrix, D: Matrix) -> IterationResult:
+        """Put together what was drawn, and the sums of the new A."""
+        return cls(psi, B, C, D, A.user_moments, A.squared_error)
 
 
 class LocalUsers:
@@ -269,57 +247,47 @@ class LocalUsers:
         result: IterationResult = run_iteration(self, iteration)
         return result
 
-    def draw_psi(self, begun: Iteration) -> Psi:
-        """Draw Ψ."""
-        return begun.draw_psi()
+    def apply(self, step: Callable[..., Any], *given: Any) -> Any:
+        """Take a step here."""
+        return step(*given)
 
-    def draw_users(self, begun: Iteration, psi: Psi) -> DrawnUsers:
+    def draw_users(self, begun: Iteration, psi: Psi) -> UserSums:
         """Draw the rows of these blocks."""
+        return self.draw_user_blocks(begun, psi).total()
+
+    def sum_targets(self, begun: Iteration, B: Matrix) -> RowStatistics:
+        """Sum up what C and D need to know."""
+        return self.sum_target_blocks(begun, B).total()
+
+    def draw_user_blocks(self, begun: Iteration, psi: Psi) -> PairwiseSum[UserSums]:
+        """Draw and keep the rows of these blocks, and sum up what B needs to know."""
         rows = np.empty((self._ranges[-1][1], begun.places.shape[1]))
         given = (begun.places, begun.targets, begun.alpha, psi.A)
 
-        def work(block: int, first: int, stop: int) -> UserStep:
+        def work(block: int, first: int, stop: int) -> UserSums:
             cells = self.cells[block - self.number]
             rows[first:stop], sums = draw_block(cells, *given, begun.user_stream(block))
             return sums
 
         sums = sum_blocks(work, self._ranges, number=self.number)
         self._latest = begun, rows
-        return DrawnUsers(rows, sums)
+        return sums
 
-    def draw_places(self, begun: Iteration, psi: Psi, A: DrawnUsers) -> DrawnPlaces:
-        """Draw B."""
-        return begun.draw_places(psi, A.sums.total())
-
-    def sum_targets(self, begun: Iteration, A: DrawnUsers, B: DrawnPlaces) -> RowStatistics:
-        """Sum up what C and D need to know."""
-        return self.sum_target_blocks(A.rows, B.places).total()
-
-    def draw_next_places(self, begun: Iteration, psi: Psi, sums: RowStatistics) -> Matrix:
-        """Draw C."""
-        return begun.draw_next_places(psi, sums)
-
-    def draw_slots(self, begun: Iteration, psi: Psi, sums: RowStatistics) -> Matrix:
-        """Draw D."""
-        return begun.draw_slots(psi, sums)
-
-    def finish(self, begun: Iteration, psi: Psi, B: DrawnPlaces, C: Matrix, D: Matrix) -> IterationResult:
-        """Put together what was drawn."""
-        return IterationResult(psi, B.places, C, D, B.user_moments, B.squared_error)
-
-    def rows_of(self, iteration: Iteration) -> Matrix:
-        """Return the rows that an iteration draws, those at hand or drawn again."""
-        if self._latest is not None and self._latest[0].is_same(iteration):
-            return self._latest[1]
-        return self.draw_users(iteration, iteration.draw_psi()).rows
-
-    def sum_target_blocks(self, rows: Matrix, places: Matrix) -> PairwiseSum[RowStatistics]:
+    def sum_target_blocks(self, begun: Iteration, places: Matrix) -> PairwiseSum[RowStatistics]:
         """Sum up what C and D need to know of these blocks, given the new A and B."""
+        rows = self.rows_of(begun)
 
         def work(block: int, first: int, stop: int) -> RowStatistics:
             return sum_target_statistics(self.cells[block - self.number], rows[first:stop], places)
 
         return sum_blocks(work, self._ranges, number=self.number)
+
+    def rows_of(self, iteration: Iteration) -> Matrix:
+        """Return the rows that an iteration draws, those at hand or drawn again."""
+        if self._latest is None or not self._latest[0].is_same(iteration):
+            self.draw_user_blocks(iteration, iteration.draw_psi())
+        assert self._latest is not None
+        return self._latest[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -601,8 +569,8 @@ def draw_rows(
 
 
 @dataclass(frozen=True, eq=False)
-class UserStep:
-    """What a block of users hands on after it drew its rows of A.
+class UserSums:
+    """Sums over the new rows of A of a block of users, or of all.
 
     Attributes
     ----------
@@ -618,17 +586,17 @@ class UserStep:
     user_moments: Moments
     squared_error: float
 
-    def __add__(self, other: UserStep) -> UserStep:
-        return UserStep(
+    def __add__(self, other: UserSums) -> UserSums:
+        return UserSums(
             self.place_statistics + other.place_statistics,
             self.user_moments + other.user_moments,
             self.squared_error + other.squared_error,
         )
 
-    def __iadd__(self, other: UserStep) -> UserStep:
+    def __iadd__(self, other: UserSums) -> UserSums:
         statistics = self.place_statistics
         statistics += other.place_statistics
-        return UserStep(
+        return UserSums(
             statistics, self.user_moments + other.user_moments, self.squared_error + other.squared_error
         )
 
@@ -640,7 +608,7 @@ def draw_block(
     alpha: float,
     prior: Gaussian,
     rng: np.random.Generator,
-) -> tuple[Matrix, UserStep]:
+) -> tuple[Matrix, UserSums]:
     """Draw the block's rows of A given B, C and D, and sum up what B needs to know."""
     from tracearena.synthesis.ppmtf._gibbs_kernels import add_weighted_products
 
@@ -652,7 +620,7 @@ def draw_block(
     weighted = np.zeros_like(places)
     add_weighted_products(users, targets, cells.user, cells.target, cells.place, cells.value, weighted)
     statistics = RowStatistics(cells.place_gram(users, targets), weighted)
-    return users, UserStep(statistics, Moments.of(users), error + cells.sum_of_squares)
+    return users, UserSums(statistics, Moments.of(users), error + cells.sum_of_squares)
 
 
 def sum_target_statistics(cells: Cells, users: Matrix, places: Matrix) -> RowStatistics:
