@@ -630,7 +630,8 @@ KINDS: dict[str, Callable[[Evidence], Floats]] = {
 function, add it here, and give it a weight in a mixture below."""
 
 Mixture = dict[str, float]
-"""Relative weights of kinds of evidence; calibration scales them. A kind that is not named has weight 0."""
+"""Relative weights of kinds of evidence, of which calibration scales a tenth. A kind that is not named has
+weight 0."""
 
 TRANSITION_MIXTURE: Mixture = {"home": 1, "markov": 1}
 EVENT_MIXTURES: tuple[Mixture, ...] = (
