@@ -128,7 +128,7 @@ class LinkMatch(Match):
         return self.best
 
     @cached_property
-    def ranked(self) -> Ints:
+    def ranking(self) -> Ints:
         """The likeliest users of each pseudonym, the one whom it was given first."""
         return rank_users(self.pairs, self.scores, self.best)
 

@@ -108,8 +108,9 @@ def scan_rows(
 
     No id of column c is above ``highest[c]``; `lookup` has the index of each place by its id.
     Fills `columns` (ids × rows) and `codes` (as in ObfuscatedTraces) with `set_offsets` and
-    `members`; equal sets are stored once, by `table` (`_find_or_add_set`). The first `n_keys` columns must ascend strictly. Fills
-    `faults` with (row from 0, start, stop, kind) of the first bad lines. Stops where `codes` is full.
+    `members`; equal sets are stored once, by `table` (`_find_or_add_set`). The first `n_keys` columns must
+    ascend strictly. Fills `faults` with (row from 0, start, stop, kind) of the first bad lines. Stops where
+    `codes` is full.
 
     Returns
     -------
