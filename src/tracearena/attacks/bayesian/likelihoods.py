@@ -627,7 +627,8 @@ KINDS: dict[str, Callable[[Evidence], Floats]] = {
     "simulation": score_simulated_counts,
 }
 """All kinds of evidence: what returns S_f[p,u] of each pair, a log-likelihood ratio. To add one, write its
-function, add it here, and give it a weight in a mixture below."""
+function, add it here, and give it a weight in a mixture below. Link-R uses those that `linking.evidence`
+names."""
 
 Mixture = dict[str, float]
 """Relative weights of kinds of evidence, of which calibration scales a tenth. A kind that is not named has
