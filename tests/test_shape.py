@@ -136,7 +136,7 @@ MOST = {
     "obfuscate GeoInd(100m)": Entered(42, 274),
     "attack VisitProb-R": Entered(47, 272),
     "attack Bayes-R": Entered(55, 374),
-    "synthesize PPMTF(4,200)": Entered(48, 342),
+    "synthesize PPMTF(4,200)": Entered(48, 345),
     "audit --quick": Entered(87, 698),
 }
 

@@ -116,10 +116,6 @@ class Iteration:
             D=self.hyperprior.draw(Moments.of(self.slots), rng),
         )
 
-    def user_stream(self, block: int) -> np.random.Generator:
-        """Return what a block draws its rows of A from (`draw_block`)."""
-        return stream(self.root, _USER_STREAM, self.number, block)
-
     def draw_places(self, psi: Psi, sums: UserSums) -> Matrix:
         """Draw B, given the sums of all blocks."""
         rng = stream(self.root, _ITERATION_STREAM, self.number, _PLACES)
@@ -266,7 +262,8 @@ class LocalUsers:
 
         def work(block: int, first: int, stop: int) -> UserSums:
             cells = self.cells[block - self.number]
-            rows[first:stop], sums = draw_block(cells, *given, begun.user_stream(block))
+            rng = stream(begun.root, _USER_STREAM, begun.number, block)
+            rows[first:stop], sums = draw_block(cells, *given, rng)
             return sums
 
         sums = sum_blocks(work, self._ranges, number=self.number)
