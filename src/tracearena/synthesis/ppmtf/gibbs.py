@@ -552,7 +552,7 @@ class RowStatistics:
 def draw_rows(
     statistics: RowStatistics, alpha: float, prior: Gaussian, noise: Matrix
 ) -> tuple[Matrix, float]:
-    """Draw every row from its normal conditional, which turns its row of standard normal noise into it.
+    """Draw every row from its normal conditional, by standard normal `noise` of the same shape.
 
     Also return Σ (xᵀ G x − 2 xᵀ h) over the rows, G and h the sums of a row: the squared residuals of the
     cells up to a constant.
