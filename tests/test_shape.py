@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,6 +63,48 @@ def test_a_folder_has_few_modules() -> None:
     assert too_large.keys() <= {"cli", "papers"}, too_large
 
 
+SCALARS = {"int", "float", "bool", "np.float32"}
+"""Types of arguments whose names say enough."""
+
+
+def test_every_array_of_a_kernel_is_explained_in_its_file() -> None:
+    """In a comment that stands in a line of its own, or in a docstring."""
+    unexplained = []
+    for path in (path for path in list_modules() if path.stem.endswith("_kernels")):
+        source = (SOURCE / path).read_text()
+        tree = ast.parse(source)
+        kernels = [node for node in tree.body if isinstance(node, ast.FunctionDef) and _is_compiled(node)]
+        comments = [line for line in source.splitlines() if line.strip().startswith("#")]
+        general = set(re.findall(r"\w+", "\n".join([ast.get_docstring(tree) or "", *comments])))
+        for kernel in kernels:
+            words = general | set(re.findall(r"\w+", ast.get_docstring(kernel) or ""))
+            arrays = [one.arg for one in kernel.args.args if _type_of(one) not in SCALARS]
+            unexplained += [f"{path}: {kernel.name}({name})" for name in arrays if name not in words]
+    assert unexplained == []
+
+
+def _is_compiled(function: ast.FunctionDef) -> bool:
+    return any("njit" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def _type_of(argument: ast.arg) -> str:
+    return "" if argument.annotation is None else ast.unparse(argument.annotation)
+
+
+def test_every_field_of_settings_is_explained_where_it_is_declared() -> None:
+    unexplained = []
+    for path in list_modules():
+        for node in ast.walk(ast.parse((SOURCE / path).read_text())):
+            if not isinstance(node, ast.ClassDef) or not node.name.endswith("Settings"):
+                continue
+            words = set(re.findall(r"\w+", ast.get_docstring(node) or ""))
+            for field, after in pairwise([*node.body, None]):
+                if isinstance(field, ast.AnnAssign) and not isinstance(after, ast.Expr):
+                    name = ast.unparse(field.target)
+                    unexplained += [] if name in words else [f"{path}: {node.name}.{name}"]
+    assert unexplained == []
+
+
 class Entered(NamedTuple):
     """How many of our files and functions a command enters, imports not counted."""
 
@@ -92,7 +136,7 @@ MOST = {
     "obfuscate GeoInd(100m)": Entered(42, 274),
     "attack VisitProb-R": Entered(47, 272),
     "attack Bayes-R": Entered(55, 374),
-    "synthesize PPMTF(4,200)": Entered(48, 342),
+    "synthesize PPMTF(4,200)": Entered(48, 345),
     "audit --quick": Entered(87, 698),
 }
 

@@ -53,7 +53,7 @@ def from_all_scores(base: Floats, values: Floats, weights: Floats) -> GreedyMatc
 
 def same(one: GreedyMatch, other: GreedyMatch) -> bool:
     return all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("best", "exclusive", "ranked")
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("best", "exclusive", "ranking")
     )
 
 
@@ -173,7 +173,7 @@ def test_a_block_of_traces_finds_its_candidates_on_its_own() -> None:
 def test_nobody_is_matched_where_there_are_no_traces() -> None:
     index, items = from_tables(np.zeros(3), np.ones((2, 3)), np.zeros((0, 2)))
     match = choose_by_candidates([(index, items)], 3)
-    assert len(match.best) == len(match.exclusive) == len(match.ranked) == 0
+    assert len(match.best) == len(match.exclusive) == len(match.ranking) == 0
 
 
 def test_sets_are_listed_for_as_many_traces_at_a_time_as_there_is_room(

@@ -23,11 +23,11 @@ def test_users_are_listed_by_their_scores(users: int) -> None:
         scores += table[first : first + len(scores)]
 
     match = choose_greedily(7, users, score)
-    for row, ranked in zip(table, match.ranked, strict=True):
+    for row, ranked in zip(table, match.ranking, strict=True):
         expected = sorted(range(users), key=lambda user: (-row[user], user))[:LISTED]
         assert ranked[: len(expected)].tolist() == expected
         assert (ranked[len(expected) :] == -1).all()
-    assert np.array_equal(match.ranked[:, 0], match.best)
+    assert np.array_equal(match.ranking[:, 0], match.best)
 
 
 def test_who_was_given_stands_first_and_the_others_by_score() -> None:

@@ -18,6 +18,7 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _first_at_least(values: Any, first: int, stop: int, wanted: float) -> int:
+    """Return the first position from `first` to `stop` at which the ascending values reach `wanted`."""
     while first < stop:
         middle = (first + stop) // 2
         if values[middle] < wanted:
@@ -80,6 +81,7 @@ def count_singling_draws(own: Any, uniform: Any, visitor_offsets: Any, visitors:
 
 @njit(cache=True, nogil=True)
 def _is_only_visitor(own: Any, chosen: Any, offsets: Any, visitors: Any, target: int) -> bool:
+    """Whether nobody but `target` has all chosen codes; `offsets` are `visitor_offsets`."""
     rarest, fewest = -1, 2**62
     for i in range(len(chosen)):
         row = own[chosen[i]]

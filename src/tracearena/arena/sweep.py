@@ -334,7 +334,8 @@ def run_sweep(
 class DefenceScorer:
     """Scores one defence after the other against attackers who have learned what they can.
 
-    Every column of a sweep is worked out in `score`.
+    Every column of a sweep is worked out in `score`. A further one is a field of `SweepRow`, what `score`
+    puts into it, and an entry of `SweepRow.to_dict`; checkpoints keep it without more.
 
     Attributes
     ----------

@@ -218,6 +218,7 @@ def _find_first_best(row: Array, tolerance: float) -> int:
 # Candidate search: the best few users of each trace. `CandidateIndex`, `TraceKeys` and `Candidates` say what
 # their arrays are.
 #
+#   index, items, found        a `CandidateIndex`, the `TraceKeys`, and the `Candidates` that are filled in
 #   offsets, users, values     the users of key k are offsets[k]:offsets[k + 1] of the other two, or, where
 #   offsets, keys, values      they are grouped by user, the keys of user u are offsets[u]:offsets[u + 1]
 #   key_offsets, key_users, key_values

@@ -49,7 +49,7 @@ class Match(Protocol):
         """A different user for each pseudonym; `NOBODY` (-1) when all users are taken."""
 
     @property
-    def ranked(self) -> Ints:
+    def ranking(self) -> Ints:
         """Pseudonyms × `LISTED` users, the likeliest first; `NOBODY` (-1) where there are no more."""
 
 
@@ -63,13 +63,13 @@ class GreedyMatch:
         The best user of each pseudonym on its own.
     exclusive
         The best user still free, pseudonyms choosing in ascending order.
-    ranked
+    ranking
         The best users of each pseudonym, `best` first.
     """
 
     best: Ints
     exclusive: Ints
-    ranked: Ints
+    ranking: Ints
 
 
 class Matcher(ABC):
@@ -136,8 +136,8 @@ class MatchingIdentification(MatchingAttack, ReidentificationAttack):
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[match.best])
 
     def rank_from(self, match: Match) -> Ints:
-        """Return the candidates for each pseudonym, the answer first (as in `Match.ranked`)."""
-        return match.ranked
+        """Return the candidates for each pseudonym, the answer first (as in `Match.ranking`)."""
+        return match.ranking
 
 
 class MatchingInference(MatchingAttack, TraceInferenceAttack):

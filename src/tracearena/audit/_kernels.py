@@ -18,8 +18,15 @@ def credit_sightings(
     """Draw sightings of one person and add to ``credit[k]`` what k + 1 of them give `target`.
 
     Every released user is scored by Σ log(1 + exp(-d / scale) / floor) over the known sightings, d being the
-    distance of her nearest point in the same window. Equals share. Window w has the spots from ``offsets[w]``
-    on, and spot s the users of `point_user` from ``spot_offsets[s]`` on: many are at the same place.
+    distance of her nearest point in the same window. Equals share.
+
+    own_window, own_xyz     window and position (metres) of each sighting of the person
+    uniform                 draws × sightings: the numbers that draw
+    windows, offsets        windows with released points, ascending; window w has the spots
+                            offsets[w]:offsets[w + 1]
+    spot_xyz, spot_offsets, point_user
+                            position of spot s; the users point_user[spot_offsets[s]:spot_offsets[s + 1]] are
+                            there
     """
     most = uniform.shape[1]
     total = np.zeros(n_users)
@@ -70,7 +77,7 @@ def credit_sightings(
 
 @njit(cache=True, nogil=True)
 def nearest_two(own: Any, others: Any, skip: int) -> Any:
-    """Return the two smallest distances of a row to the rows of others, one of which may be left out.
+    """Return the two smallest distances of the row `own` to the rows of others; row `skip` is left out.
 
     Rows are shares; the distance is half of the sum of the absolute differences.
     """

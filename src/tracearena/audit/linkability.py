@@ -313,7 +313,7 @@ def find_by_linker(
     matcher: Any = attack.matcher_ if defence is None else attack.with_mechanism(defence).matcher_
     match = matcher.without_groups(without).match(seen, seed=child_seed(root, _LINKER))
     name = LINKER if defence is None or isinstance(defence, NoObfuscation) else str(linker)
-    tries = [LinkAttempt(_build_link_result(name, match.ranked, cut.owner), match.ranked)]
+    tries = [LinkAttempt(_build_link_result(name, match.ranking, cut.owner), match.ranking)]
     for by, groups in (("times", TIME_GROUPS), ("places", PLACE_GROUPS)):
         if {*groups} & {*match.groups}:
             ranked = match.by_groups(groups)[:, None]

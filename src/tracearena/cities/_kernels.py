@@ -1,7 +1,8 @@
 """Kernels of the simulated city: check-ins, the choice of venues, days of people, and shifts of vehicles.
 
 `atlas` is an `Atlas` (tables of regions and venues), `habits` an `ArchetypeTable`, `who` an `Inhabitant`,
-`customs` a `CheckinCustoms`; `rng` is the generator of the block, from which everything is drawn in order.
+`customs` a `CheckinCustoms`, `variety` a `Variety`, `rhythm` a `CheckinTiming`, `memory` a `Memory` and
+`duty` a `Duty`; `rng` is the generator of the block, from which everything is drawn in order.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from tracearena.cities.people import ROTA
 from tracearena.traces.clock import DAY_S
 
 # Check-ins: bursts of events with heavy-tailed gaps between them. `hours` is weekend × hour, the
-# probability of the hour of an outing; `weekdays` has the weekday of each day; `at` gets seconds since day 0.
+# probability of the hour of an outing; `weekdays` has the weekday of each day; `at` gets seconds since day 0,
+# and `venues` where each check-in is.
 
 _LONGEST_GAP = 400.0
 _AT_WORK = 0.25
@@ -318,7 +320,8 @@ def choose_venue(rng: Any, atlas: Any, kind: int, here: int, memory: Any) -> int
 
 
 # Days of people at regular instants. `minutes` are the instants in minutes since the first midnight, and
-# `row` gets the region in which each of them finds the person.
+# `row` gets the region in which each of them finds the person; `table` has the rows of all. `wet` says on
+# which days it rains, and `ways` has the way of life of each person.
 
 DAY_MIN = 1440.0
 _WARM_UP = 40
@@ -462,7 +465,7 @@ def draw_inhabitant(rng: Any, atlas: Any, habits: Any, way: int) -> Inhabitant:
 def draw_weekly_habits(
     rng: Any, atlas: Any, habits: Any, who: Any, day: Any, minute: Any, venue: Any
 ) -> None:
-    """Fill in what somebody does every week: the day, the time and the venue."""
+    """Fill in what somebody does every week: `day` (0 is Monday), `minute` of the day and `venue`."""
     first, last = habits.window[who.way]
     for i in range(WEEKLY):
         day[i] = int(rng.random() * 7)

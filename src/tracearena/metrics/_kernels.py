@@ -71,7 +71,10 @@ def legacy_argsort(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @njit(cache=True, nogil=True)
 def _partition_range(values: NDArray[np.float64], order: NDArray[np.int64], low: int, high: int) -> int:
-    """Partition a range so that nothing before the returned place exceeds what stands after it."""
+    """Partition a range so that nothing before the returned place exceeds what stands after it.
+
+    `values` are as in `legacy_argsort`, and `order` are the indices that are moved.
+    """
     middle = low + (high - low) // 2
     for a, b in ((low, middle), (middle, high), (low, middle)):
         if values[order[b]] < values[order[a]]:
@@ -115,7 +118,10 @@ Profile = tuple[Ints, Places, Floats, Ints, Places, Floats]
 
 @njit(cache=True, nogil=True)
 def overlap(places_a: Places, shares_a: Floats, places_b: Places, shares_b: Floats) -> float:
-    """Σ_r min(a_r, b_r) of two sparse distributions with ascending places."""
+    """Σ_r min(a_r, b_r) of two sparse distributions.
+
+    ``shares_a[k]`` is a at place ``places_a[k]``, and `shares_b` is b at `places_b`; places ascend.
+    """
     total, i, j = 0.0, 0, 0
     while i < len(places_a) and j < len(places_b):
         if places_a[i] == places_b[j]:
@@ -221,7 +227,8 @@ def improve_mapping(
     """Metropolis-Hastings over permutations; returns the best value and leaves its mapping in `sigma`.
 
     A proposal exchanges two positions of one period's permutation. Swaps between two positions
-    that u never visits change nothing, so the first position is always a visited one.
+    that u never visits change nothing, so the first position is always a visited one. `rng` draws the
+    proposals.
     """
     t, n = sigma.shape
     rows = np.zeros((t, n))
@@ -270,6 +277,7 @@ def improve_mapping(
 # one axis. `heard` has one bit per source for each user; people in range in a slot are joined by
 # union-find (`parent`), and everybody of a group gets the union of what its members have heard. `joined` is
 # that union, in the row of the group's root; points begin:end are those of the present slot `now`.
+# `arrival` is sources × users: the slot in which a message arrives.
 
 
 @njit(cache=True, nogil=True)

@@ -255,8 +255,13 @@ def carry_surplus(
 
 # Random walks of whole days, `out` being fakes × instants and `draws` uniform numbers of the same shape:
 # on running sums of the aggregate mobility (`start`, `steps`), or on the flat arrays of a user's own
-# `MobilityProfiles` (`visit_…`, `move_…`). `users` has the user of each fake, `period_of` the period of each
-# instant of a day.
+# `MobilityProfiles`:
+#
+#   visit_offsets, visit_places, visit_probabilities
+#                      of user u in period τ the visits are those of row u · periods + τ
+#   move_offsets, move_places, move_probabilities
+#                      where she goes next: a move row for each visit and period of the next instant
+#   users, period_of   user of each fake, and period of each instant of a day
 
 
 @njit(cache=True, nogil=True)
@@ -273,6 +278,7 @@ def walk_aggregate(start: Floats, steps: Floats, step_of: Ints, draws: Floats, o
 
 @njit(cache=True, nogil=True)
 def _draw_index(low: int, high: int, probabilities: Floats, draw: float) -> int:
+    """Return an index from `low` to `high`, by the running sum of their probabilities at a uniform number."""
     total = 0.0
     for k in range(low, high):
         total += probabilities[k]

@@ -19,9 +19,9 @@ def draw_chain_walks(  # type: ignore[no-untyped-def]
 
     `rows` are the sorted keys slot * places + place that were ever left; row ``r`` leads to
     ``targets[offsets[r]:offsets[r + 1]]`` with running counts `cumulative`. A place that was never
-    left leads anywhere. ``copied[u, t]`` is a place to copy, -1 to draw. `first_cumulative` are running
-    counts of the first place of a day, `slot_of` is the slot of each instant of a day, and `uniforms` has the
-    shape of `out`.
+    left leads to any of `n_places`. ``copied[u, t]`` is a place to copy, -1 to draw. `first_cumulative` are
+    running counts of the first place of a day, `slot_of` is the slot of each instant of a day, and `uniforms`
+    has the shape of `out`.
     """
     users, days, length = out.shape
     for u in range(users):

@@ -1,4 +1,8 @@
-"""Loops over the points of GPS traces, and short steps along geodesics."""
+"""Loops over the points of GPS traces, and short steps along geodesics.
+
+`xyz` are positions in metres, earth-centred, and `time_ms` times; the points of trajectory or user k are
+offsets[k]:offsets[k + 1], in order of time.
+"""
 
 from __future__ import annotations
 
@@ -92,8 +96,9 @@ def _slopes(
 def round_geodesic_steps(steps: Any, scale: float, out_latitude: Any, out_longitude: Any, unsure: Any) -> int:
     """Fill in where each step leads, in degrees rounded to 1 / `scale`; count the unsure.
 
-    `steps` are latitudes and longitudes, azimuths in degrees and distances in metres. `unsure` is set where
-    the error of the step could change the rounding, or it is beyond the limits.
+    The results are `out_latitude` and `out_longitude`. `steps` are latitudes and longitudes, azimuths in
+    degrees and distances in metres. `unsure` is set where the error of the step could change the rounding, or
+    it is beyond the limits.
     """
     latitude, longitude, azimuth, distance = steps
     found = 0

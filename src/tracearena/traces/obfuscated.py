@@ -95,7 +95,7 @@ class ObfuscatedTraces(EventTable):
 
     Every event has one code, so that single places need no sets:
     ``codes[e] >= 0`` is that one place (kept or perturbed), ``DELETED`` (-1) is no place, and
-    ``-2 - s`` is set ``s`` of `sets` (generalised).
+    ``-2 - s`` is set ``s`` of `sets` (generalised). Deleted events stay in the table and count in `n_events`.
 
     Events have the users and instants of the original ones, unless a defence changed times; `timestamps` are
     theirs to the second if they are known. With pseudonyms as user ids the same class holds anonymized

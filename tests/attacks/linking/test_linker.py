@@ -215,7 +215,7 @@ def test_posteriors_are_shares_of_belief(small_city: tuple[Traces, Traces]) -> N
     match = Linker(mechanism="No").fit(case.known).matcher_.match(case.seen, seed=1)
     assert match.posterior.min() >= 0
     assert match.posterior.max() <= 1 + 1e-6
-    assert match.ranked[:, 0].tolist() == match.best.tolist()
+    assert match.ranking[:, 0].tolist() == match.best.tolist()
 
 
 def test_an_ensemble_gives_its_answer(small_city: tuple[Traces, Traces]) -> None:

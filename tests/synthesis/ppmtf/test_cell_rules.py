@@ -9,7 +9,7 @@ from tests.threads import on_threads
 from tracearena.errors import ParameterError
 from tracearena.mobility import SparseTensor
 from tracearena.synthesis import PPMTF
-from tracearena.synthesis.ppmtf.gibbs import Gaussian, step_users, sum_target_statistics
+from tracearena.synthesis.ppmtf.gibbs import Gaussian, draw_block, sum_target_statistics
 from tracearena.synthesis.ppmtf.tensors import CellRules, WeightedCells, arrange_weighted
 
 RULES = CellRules(positive=100, largest=3, zeros=7)
@@ -55,7 +55,7 @@ def test_the_error_reported_is_that_of_all_cells_by_weight():
     cells, weight, value = small()
     rng = np.random.default_rng(1)
     b, cd = rng.normal(size=(6, 4)), rng.normal(size=(9, 4))
-    users, handed = step_users(cells, b, cd, 5.0, Gaussian(np.zeros(4), np.eye(4)), rng)
+    users, handed = draw_block(cells, b, cd, 5.0, Gaussian(np.zeros(4), np.eye(4)), rng)
     expected = np.einsum("nk,ik,tk->nit", users, b, cd)
     assert np.isclose(handed.squared_error, (weight * (value - expected) ** 2).sum())
 

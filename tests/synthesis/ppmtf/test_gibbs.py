@@ -17,10 +17,10 @@ from tracearena.synthesis.ppmtf.gibbs import (
     LocalUsers,
     Moments,
     RowStatistics,
+    draw_block,
     draw_rows,
     draw_wishart,
     initial_factors,
-    step_users,
     sum_target_statistics,
 )
 from tracearena.synthesis.ppmtf.tensors import CellRules, PairGroups, SampledCells, arrange_sampled
@@ -73,7 +73,7 @@ def test_statistics_give_the_conditionals_of_a_slow_dense_sampler(mode):
         products = np.einsum("ik,tk->itk", b, cd)
         rows = [(products[seen[n] > 0], value[n][seen[n] > 0]) for n in range(5)]
     elif mode == "places":
-        drawn, handed = step_users(cells, b, cd, alpha, prior, np.random.default_rng(3))
+        drawn, handed = draw_block(cells, b, cd, alpha, prior, np.random.default_rng(3))
         gram, weighted = handed.place_statistics.gram, handed.place_statistics.weighted
         products = np.einsum("nk,tk->ntk", drawn, cd)
         rows = [(products[seen[:, i] > 0], value[:, i][seen[:, i] > 0]) for i in range(6)]
@@ -111,7 +111,7 @@ def test_rows_have_the_mean_and_covariance_of_their_conditional():
     mean, covariance = slow_conditional(x, r, 2.0, prior)
     n = 200_000
     same = RowStatistics(np.tile(x.T @ x, (n, 1, 1)), np.tile(x.T @ r, (n, 1)))
-    rows, _ = draw_rows(same, 2.0, prior, rng)
+    rows, _ = draw_rows(same, 2.0, prior, rng.standard_normal((n, 3)))
     assert np.allclose(rows.mean(axis=0), mean, atol=5 * np.sqrt(np.diag(covariance) / n))
     assert np.allclose(np.cov(rows.T), covariance, atol=0.02 * np.abs(covariance).max())
 
@@ -120,7 +120,7 @@ def test_the_error_reported_is_that_of_the_seen_cells():
     cells, seen, value = small_cells()
     rng = np.random.default_rng(1)
     b, cd = rng.normal(size=(6, 4)), rng.normal(size=(9, 4))
-    users, handed = step_users(cells, b, cd, 5.0, a_prior(4, 2), rng)
+    users, handed = draw_block(cells, b, cd, 5.0, a_prior(4, 2), rng)
     expected = np.einsum("nk,ik,tk->nit", users, b, cd)
     assert np.isclose(handed.squared_error, (seen * (value - expected) ** 2).sum())
 

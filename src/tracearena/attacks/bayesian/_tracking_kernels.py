@@ -195,7 +195,8 @@ def _predict_moves(
     """Add to ``predicted[y]`` what the population's moves bring there: γ Σ_x Q(y|x) times the filtered x.
 
     before, ahead       the places x that are kept at the instant before, and their filtered probabilities
-    share, move_…       γ and Q(y|x), as in `infer_users`
+    share               γ
+    move_offsets, move_targets, move_values     Q(y|x), as in `infer_users`
     """
     for s in range(before.shape[0]):
         x = before[s]
@@ -231,7 +232,8 @@ def _forward(
     observed, t0        observations of one trace on one day, and the time of day of the first
     profile[t, x], population[t, x]     P_{u,t}(x) and P_t(x)
     offsets, places, values, floor      E(y|x), as in `infer_users`
-    move_…, share, beam                 Q(y|x), γ and the beam, as in `infer_users`
+    move_offsets, move_targets, move_values, move_rest, share, beam
+                        Q(y|x), γ and the beam, as in `infer_users`
     support[i, s], sizes[i]     out: the places that are kept at instant i, and how many
     ahead[i, s]         out: their filtered probabilities
     fits[i, s]          out: E(y_i|x) of these places
@@ -322,7 +324,10 @@ def _backward(
 ) -> None:
     """Write ``back[i, s]``, proportional to the likelihood of all later observations from each kept place.
 
-    span                number of instants; `t0` and `profile` to `fits`, the moves included, as in `_forward`
+    span                number of instants
+    t0, profile, population, move_offsets, move_targets, move_values, move_rest, share
+                        as in `_forward`
+    support, sizes, fits    what `_forward` has written
     later[x]            scratch, all 0 before and after
     """
     back[span - 1, : sizes[span - 1]] = 1.0

@@ -134,7 +134,7 @@ class EvidenceIdentification(LikelihoodAttack, MatchingIdentification):
     def rank_from(self, match: Match) -> Ints:
         """Return the likeliest users of each pseudonym by the evidence that the attack looks at."""
         assert isinstance(match, BayesMatch)
-        return match.rank_by(*self.kinds) if self.kinds else match.ranked
+        return match.rank_by(*self.kinds) if self.kinds else match.ranking
 
 
 @dataclass(kw_only=True)

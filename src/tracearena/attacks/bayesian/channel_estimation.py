@@ -39,6 +39,19 @@ class EstimationSettings:
     tuned."""
     score_weight: float = 0.1
     """Weight of the counts when traces are matched. Chosen by hand, not tuned."""
+    max_rings: int = 12
+    """Rings besides the place itself and everything beyond. Chosen by hand, not tuned."""
+    ring_limits_km: tuple[float, float] = (0.1, 2.0)
+    """A ring is as wide as the usual distance to the nearest place, within these. Chosen by hand, not
+    tuned."""
+    initial_km: float = 0.4
+    """The law to begin with falls as e^(-distance / initial_km). Chosen by hand, not tuned."""
+    initial_far_share: float = 0.05
+    """Weight of the last ring in it, as a share of all. Chosen by hand, not tuned."""
+    uniform_share: float = 0.001
+    """Share of any place in the law, so that no distance is ruled out. Chosen by hand, not tuned."""
+    min_change: float = 0.01
+    """The rounds end when the law changes by less in all. Chosen by hand, not tuned."""
     max_pairs: float = 5e6
     """Pairs of places in all rings but the last. Chosen by hand, not tuned."""
 
@@ -89,7 +102,7 @@ def _estimate_channel(
         surest = np.argsort(-sure, kind="stable")[: SETTINGS.traces]
         matched = [(int(trace), int(user[trace])) for trace in surest if user[trace] >= 0]
         new = rings.maximise_likelihood(law, evidence, matched)
-        has_converged = np.abs(new - law).sum() < 0.01
+        has_converged = np.abs(new - law).sum() < SETTINGS.min_change
         law = new
         if has_converged:
             break
@@ -106,14 +119,15 @@ class DistanceRings:
 
     @classmethod
     def of(cls, places: Places) -> DistanceRings:
-        """Cut the distances up to 4 km into rings of about a place's width, all beyond into one."""
+        """Cut distances into rings of about a place's width, and all beyond them into one."""
         from scipy.spatial import KDTree
 
         points = places.points_km
         tree = KDTree(points)
         step = float(np.median(tree.query(points, k=2)[0][:, -1])) if len(points) > 1 else 1.0
-        step = min(max(step, 0.1), 2.0)
-        edges = np.concatenate([[1e-6], step * (np.arange(12) + 1.25)])
+        narrowest, widest = SETTINGS.ring_limits_km
+        step = min(max(step, narrowest), widest)
+        edges = np.concatenate([[1e-6], step * (np.arange(SETTINGS.max_rings) + 1.25)])
         sample = points[:: max(len(points) // 500, 1)]
         inside = np.array(
             [np.mean(tree.query_ball_point(sample, edge, return_length=True)) for edge in edges]
@@ -127,9 +141,9 @@ class DistanceRings:
     def initial_shares(self) -> Floats:
         """Return the share of each ring to begin with: half stays, half is moved by about a kilometre."""
         middle = np.concatenate([[0.0], (self.edges_km[1:] + self.edges_km[:-1]) / 2, [self.edges_km[-1]]])
-        law = self.numbers * np.exp(-middle / 0.4)
+        law = self.numbers * np.exp(-middle / SETTINGS.initial_km)
         law[0] += law[1:].sum()
-        law[-1] = 0.05 * law.sum()
+        law[-1] = SETTINGS.initial_far_share * law.sum()
         return np.asarray(law / law.sum())
 
     def build_channel(self, alphabet: ObservationAlphabet, places: Places, law: Floats) -> Channel:
@@ -180,5 +194,6 @@ class DistanceRings:
         for _ in range(SETTINGS.steps):
             joint = table * law
             law = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
-        law = 0.999 * law + 0.001 * self.numbers / self.numbers.sum()
+        share = SETTINGS.uniform_share
+        law = (1 - share) * law + share * self.numbers / self.numbers.sum()
         return np.asarray(law / law.sum())

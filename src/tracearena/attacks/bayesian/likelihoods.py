@@ -43,6 +43,11 @@ class LikelihoodSettings:
     home_hours: float = 1.0
     """Hours at the beginning and the end of a day in which people tend to be at home. Chosen on the
     same data."""
+    simulated_floor: float = 1e-6
+    """Probability of an observation that simulated releases of a user do not show. Chosen by hand, not
+    tuned."""
+    mixture_scale: float = 0.1
+    """What mixtures are multiplied by before calibration scales them. Chosen by hand, not tuned."""
     max_work: float = 1e8
     """Candidates of a trace times events: with more, fewer candidates are kept. Chosen by hand, not tuned."""
     min_candidates: int = 64
@@ -120,7 +125,7 @@ class PolyaModel:
     @classmethod
     def from_counts(cls, trace_counts: ObservationCounts, alphabet_size: int) -> PolyaModel:
         """Take the counts of released traces as they are."""
-        floor = np.full(alphabet_size, 1e-6)
+        floor = np.full(alphabet_size, SETTINGS.simulated_floor)
         return cls._with_prior(
             trace_counts.offsets,
             trace_counts.observations,
@@ -627,7 +632,8 @@ KINDS: dict[str, Callable[[Evidence], Floats]] = {
     "simulation": score_simulated_counts,
 }
 """All kinds of evidence: what returns S_f[p,u] of each pair, a log-likelihood ratio. To add one, write its
-function, add it here, and give it a weight in a mixture below."""
+function, add it here, and give it a weight in a mixture below. Link-R uses those that `linking.evidence`
+names."""
 
 Mixture = dict[str, float]
 """Relative weights of kinds of evidence; calibration scales them. A kind that is not named has weight 0."""
@@ -670,4 +676,4 @@ def build_mixtures(by_event: bool, *, long_traces: bool = False) -> tuple[tuple[
     if by_event and long_traces:
         mixtures = tuple(mixture for mixture in mixtures if mixture is not TRANSITION_MIXTURE)
     weights = [[mixture.get(name, 0.0) for name in names] for mixture in mixtures]
-    return names, 0.1 * np.array(weights, np.float64)
+    return names, SETTINGS.mixture_scale * np.array(weights, np.float64)

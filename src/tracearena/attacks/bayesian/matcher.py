@@ -348,7 +348,7 @@ class BayesMatch:
         return self.best
 
     @cached_property
-    def ranked(self) -> Ints:
+    def ranking(self) -> Ints:
         """The likeliest users of each pseudonym, the one whom it was given first."""
         return rank_users(self.evidence.pairs, self.scores, self.best)
 

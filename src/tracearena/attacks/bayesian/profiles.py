@@ -35,6 +35,12 @@ class ProfileSettings:
     kernel_gain: float = 0.01
     """The first kernel is kept unless another raises the mean log-likelihood of a visit by more than this.
     Chosen by hand, not tuned."""
+    max_comparisons: float = 2e7
+    """Pairs of visits that are compared to choose a kernel; of more, a part of the users. Chosen by hand, not
+    tuned."""
+    uniform_share: float = 0.001
+    """Share of any place in the population's profile, so that none is ruled out. Chosen by hand, not
+    tuned."""
     max_neighbours: int = 128
     """Places of a neighbourhood, the nearest ones. Chosen by hand, not tuned."""
 
@@ -212,7 +218,7 @@ def _smooth_population(table: Floats, in_time: Floats, in_space: NeighbourWeight
     total = smooth.sum(axis=0)
     uniform = 1.0 / max(m, 1)
     known = np.where(total > 0, smooth / np.where(total > 0, total, 1.0), uniform)
-    return np.ascontiguousarray(0.999 * known + 0.001 * uniform)
+    return np.ascontiguousarray((1 - SETTINGS.uniform_share) * known + SETTINGS.uniform_share * uniform)
 
 
 def weigh_sensitive_places(reference: Traces, sensitive_weight: float) -> Floats:
@@ -262,7 +268,7 @@ def fit_temporal_kernel(reference: Traces, population: Floats, others: float) ->
     )
     # Users all over the list, as many as can be compared by every two of their visits.
     compared = np.diff(reference.offsets).astype(np.float64) ** 2
-    every = max(int(np.ceil(compared.sum() / 2e7)), 1)
+    every = max(int(np.ceil(compared.sum() / SETTINGS.max_comparisons)), 1)
     some = reference.take_users(np.arange(0, reference.n_users, every))
     times, days = some.clock.time_of_day(some.instants), some.clock.day_of(some.instants)
     likely = np.zeros(len(SETTINGS.temporal_kernels))

@@ -43,6 +43,8 @@ class TrackingSettings:
     """The same where there are few events. Chosen by hand, not tuned."""
     enough_posterior: float = 0.95
     """Traces are followed until their posteriors sum to this. Chosen by hand, not tuned."""
+    min_posterior: float = 1e-3
+    """Traces with a smaller posterior are not followed. Chosen by hand, not tuned."""
     disguised_traces: int = 4
     """Traces followed where whole traces are disguised. Tuned on 700 users of team 77
     (docs/measurements/winners.md)."""
@@ -119,7 +121,8 @@ def keep_likeliest_traces(
     before = np.cumsum(own) - own
     before -= before[offsets[user]]
     rank = np.arange(len(user)) - offsets[user]
-    kept = (rank < most) & (before < SETTINGS.enough_posterior) & (own > 1e-3)
+    is_likely = (before < SETTINGS.enough_posterior) & (own > SETTINGS.min_posterior)
+    kept = is_likely & (rank < most)
     bounds = np.searchsorted(user[kept], np.arange(pairs.n_users + 1))
     return CandidateTraces(bounds.astype(np.int64), trace[kept].astype(np.int64), own[kept])
 

@@ -25,6 +25,8 @@ class WeightSettings:
     powers: tuple[float, ...] = (-5.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0)
     """Powers of two that a mixture is scaled by, before half steps refine the best. Chosen by hand, not
     tuned."""
+    near_powers: tuple[float, ...] = (-0.5, 0.0, 0.5)
+    """The half steps. Chosen by hand, not tuned."""
     length_powers: tuple[float, ...] = (-1.0, -0.5, 0.0, 0.5)
     """Powers of two that learned weights of long traces may be scaled by. Chosen by hand, not tuned."""
     growth_powers: tuple[float, ...] = (-1.0, 0.0, 1.0)
@@ -78,7 +80,7 @@ def learn_weights(pairs: CandidatePairs, table: Floats, truth: Ints, mixtures: F
     least, best = min([first, *others], key=lambda pair: pair[0])
     if first[0] - least < SETTINGS.min_gain:
         best = first[1]
-    near = [np.asarray(2.0**power * best) for power in (-0.5, 0.0, 0.5)]
+    near = [np.asarray(2.0**power * best) for power in SETTINGS.near_powers]
     rounds = SETTINGS.final_rounds
     return min(near, key=lambda weights: compute_matching_loss(pairs, table @ weights, truth, rounds))
 

@@ -67,6 +67,8 @@ class LinkerSettings:
     """People on whom the weights are learned. Chosen by hand, not tuned."""
     min_calibration_users: int = 10
     """With fewer people on both sides of the cut every kind of evidence has the same weight."""
+    min_weight: float = 1e-4
+    """Evidence that weighs less is not computed. Chosen by hand, not tuned."""
     sinkhorn_rounds: int = 100
     """Rounds of Sinkhorn's scaling. Chosen by hand, not tuned."""
 
@@ -128,7 +130,7 @@ class LinkMatch(Match):
         return self.best
 
     @cached_property
-    def ranked(self) -> Ints:
+    def ranking(self) -> Ints:
         """The likeliest users of each pseudonym, the one whom it was given first."""
         return rank_users(self.pairs, self.scores, self.best)
 
@@ -160,8 +162,7 @@ class LinkMatch(Match):
     def _weigh_scores(self, kinds: Iterable[int], weights: Floats) -> Floats:
         total = np.zeros(len(self.pairs.users))
         for at, weight in zip(kinds, weights, strict=True):
-            # Evidence of weight 0 need not be computed.
-            if weight > 1e-4:
+            if weight > SETTINGS.min_weight:
                 if at not in self._kept:
                     # Single precision is enough for a table that is kept for other sums.
                     self._kept[at] = self.prepared[at].scores(self.compared).astype(np.float32)

@@ -55,6 +55,13 @@ class LinkSettings:
     Chosen on the fleet (seeds 98 and 99)."""
     max_iterations: int = 60
     """Iterations of L-BFGS-B. Chosen by hand, not tuned."""
+    tolerance: float = 1e-5
+    """Relative decrease of the loss at which they end. Chosen by hand, not tuned."""
+    weight_decimals: int = 3
+    """Decimals of a weight: the tolerance tells no further ones, and they differ between processors."""
+    loss_rounds: int = 20
+    """Rounds of Sinkhorn's scaling in the loss, which begin from the last call's. Chosen by hand, not
+    tuned."""
     min_deviation: float = 1e-9
     """Kinds whose scores vary less are left out."""
 
@@ -369,11 +376,14 @@ def learn_weights(tables: Tables, penalty: float) -> Floats:
     # The products are small: several threads would wait for each other for longer than they work.
     with one_library_thread():
         found = minimize(
-            _MatchingLoss(tables, penalty), np.full(n_kinds, 1 / n_kinds), jac=True, method="L-BFGS-B",
-            bounds=[(0, None)] * n_kinds, options={"maxiter": SETTINGS.max_iterations, "ftol": 1e-5},
-        )  # fmt: skip
-    # Further digits are not what the tolerance allows to know, and differ between processors.
-    return np.asarray(found.x).round(3)
+            _MatchingLoss(tables, penalty),
+            np.full(n_kinds, 1 / n_kinds),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, None)] * n_kinds,
+            options={"maxiter": SETTINGS.max_iterations, "ftol": SETTINGS.tolerance},
+        )
+    return np.asarray(found.x).round(SETTINGS.weight_decimals)
 
 
 class _MatchingLoss:
@@ -399,7 +409,7 @@ class _MatchingLoss:
         self.of_trace = -(scores + self.of_person).max(axis=1)
         table = np.exp(scores + self.of_trace[:, None] + self.of_person)
         across = np.ones(n)
-        for _ in range(20):
+        for _ in range(SETTINGS.loss_rounds):
             down = 1 / (table @ across)
             across = 1 / np.maximum(down @ table, 1e-200)
         table *= down[:, None] * across

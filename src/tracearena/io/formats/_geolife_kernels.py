@@ -1,4 +1,9 @@
-"""The text of PLT rows to numbers: latitude,longitude,0,altitude,days,date,time."""
+"""The text of PLT rows to numbers: latitude,longitude,0,altitude,days,date,time.
+
+`text` are bytes; `at` is where reading or writing begins, and nothing is read from `stop` on. `latitude`,
+`longitude` (degrees) and `time_ms` (since 1970) are written at `row`, and so is `state`. `commas` has room
+for where the commas of a row are, and `out` is the text that is written.
+"""
 
 from __future__ import annotations
 

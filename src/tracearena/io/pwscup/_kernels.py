@@ -1,4 +1,7 @@
-"""Loops over bytes: rows of ids and cells from text, and back."""
+"""Loops over bytes: rows of ids and cells from text, and back.
+
+`data` and `out` are the bytes of a text, `pos` is where reading or writing begins.
+"""
 
 from __future__ import annotations
 
@@ -103,9 +106,11 @@ def scan_rows(
 ) -> tuple[int, int, int]:
     """Read lines of `len(highest)` ids, then, if `lookup` is not empty, one cell of places.
 
+    No id of column c is above ``highest[c]``; `lookup` has the index of each place by its id.
     Fills `columns` (ids × rows) and `codes` (as in ObfuscatedTraces) with `set_offsets` and
-    `members`; equal sets are stored once. The first `n_keys` columns must ascend strictly. Fills
-    `faults` with (row from 0, start, stop, kind) of the first bad lines. Stops where `codes` is full.
+    `members`; equal sets are stored once, by `table` (`_find_or_add_set`). The first `n_keys` columns must
+    ascend strictly. Fills `faults` with (row from 0, start, stop, kind) of the first bad lines. Stops where
+    `codes` is full.
 
     Returns
     -------
@@ -231,7 +236,10 @@ def _put_number(out: Bytes, pos: int, value: int) -> int:
 
 @njit(cache=True, nogil=True)
 def count_text_bytes(columns: Ints, codes: Ints, set_offsets: Longs, members: Ints, ids: Ints) -> int:
-    """Return how many bytes `fill_text` will write."""
+    """Return how many bytes `fill_text` will write, given the same `columns`, `codes`, sets and `ids`.
+
+    The sets are `set_offsets` and `members`.
+    """
     set_sizes = np.zeros(len(set_offsets) - 1, np.int64)
     for s in range(len(set_sizes)):
         for k in range(set_offsets[s], set_offsets[s + 1]):

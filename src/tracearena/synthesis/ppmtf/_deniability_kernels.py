@@ -15,6 +15,8 @@ bound leaves room for what float32 rounds away. What bounds leave open is comput
 #   stay_offsets, stays    the stays of each trace, as slot · places + place
 #   edges, least           borders of the bucket of each trace; a lower limit of the scaled likelihood
 #   A, A2                  feature vectors of users or verifiers, one row each; `aB` is a · b of every place
+#   B, C, B2, D            the other factors; BT, CT, B2T and AT are transposed, small_CT is in float32
+#   slot_of, smallest      slot of each instant of a day, and φ
 #   row, back              max(R̂, φ) of the moves that leave a place, and of those that return to it
 #   sizes                  Σ_j |c_jk| of each factor, to bound what float32 rounds away
 #   low, high              bounds of sums of rows, or of log-likelihoods
@@ -134,6 +136,7 @@ def product_error(z: int) -> float:
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
 def _sum_clamped(values: Small, smallest: np.float32) -> np.float32:
+    """Return Σ_j max(values[j], smallest)."""
     total = np.float32(0.0)
     for j in range(len(values)):
         total += max(values[j], smallest)
@@ -169,6 +172,7 @@ def bound_row_sums(
 
 @njit(cache=True, nogil=True, fastmath={"nsz", "contract"})
 def _multiply_by_step(product: Small, proposed: Small, inverse_sum: Small, smallest: np.float32) -> None:
+    """Multiply the product of each verifier by Q* of one move, `proposed` times `inverse_sum`."""
     for v in range(len(product)):
         product[v] = max(product[v] * (max(proposed[v], smallest) * inverse_sum[v]), np.float32(1e-30))
 
@@ -224,6 +228,7 @@ def list_possible_traces(
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
 def _inner_product(left: Floats, right: Floats) -> float:
+    """Return Σ_k left[k] right[k]."""
     total = 0.0
     for k in range(len(left)):
         total += left[k] * right[k]
@@ -460,7 +465,10 @@ def _mark_wanted_stays(traces: Index, offsets: Ints, stays: Index, wanted: Flags
 def _keep_possible(
     traces: Index, offsets: Ints, stays: Index, stay: Floats, edges: Floats, upper: Floats, lower: Floats
 ) -> int:
-    """Lower the upper bounds by the stays, and keep the traces that are not below their buckets."""
+    """Lower the upper bounds by the stays, and keep the traces that are not below their buckets.
+
+    ``stay[s]`` bounds the probability of stay s from above.
+    """
     left = 0
     for c in range(len(traces)):
         r, up = traces[c], upper[c]

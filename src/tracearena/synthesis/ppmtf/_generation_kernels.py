@@ -10,6 +10,8 @@ of the places that were seen after a place instead of all.
 
 # Arrays that several kernels share:
 #
+#   A, B, C, A2, B2, D     the factors, and BT, CT, B2T transposed ones; a and b are single rows
+#   coefficients           a · d of the visits in one slot: a row of B2 times it gives π
 #   slot_of, instant_of    slot of each instant of a day; instant that each step of a walk leads to
 #   homes, home_weight     home of each user, -1 for none; how much it adds to π in each slot, as a multiple
 #                          of the sum of π

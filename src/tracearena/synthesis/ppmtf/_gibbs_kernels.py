@@ -35,7 +35,8 @@ def sample_zeros(
 
     R. Floyd's algorithm on the ranks of the free cells, each rank then shifted past the positive
     cells below it: O(wanted) a user whatever the number of cells. All free cells where there are
-    no more than `wanted`. Returns how many were written for each user.
+    no more than `wanted`. Writes the cells of one user after the other to `out`, and returns how many
+    each has.
     """
     users = len(positive_offsets) - 1
     written = np.zeros(users, np.int64)
@@ -104,7 +105,10 @@ def split_cells(
 def sort_pairs(
     key: Index, offsets: Ints, left: Index, right: Index, sorted_left: Index, sorted_right: Index
 ) -> None:
-    """Put each pair behind the others of its key, whose place begins at ``offsets[key]``."""
+    """Put each pair behind the others of its key, whose place begins at ``offsets[key]``.
+
+    `left` and `right` are what the pairs are of, `sorted_left` and `sorted_right` the same in the new order.
+    """
     free = offsets.copy()
     for c in range(len(key)):
         at = free[key[c]]
@@ -212,8 +216,8 @@ def draw_rows(
     return residual
 
 
-# Rows of reconstructed counts max(R̂, φ), φ being `smallest`. Names that end in T are transposed matrices,
-# a, b and c single rows of A, B and C; `coefficients` is the product of two of them. X is scratch, rows × z.
+# Rows of reconstructed counts max(R̂, φ), φ being `smallest`. BT and CT are B and C transposed, a, b and c
+# single rows of A, B and C; `coefficients` is the product of two of them. X is scratch, rows × z.
 # Sums go by tiles of 32 values, so that drawing an index skips whole tiles: `tiles` are the sums of `values`.
 
 TILE = 32

@@ -1,4 +1,11 @@
-"""Plausible deniability: the number of people who could have produced a synthetic trace."""
+"""Plausible deniability: the people who could have produced a synthetic trace ([ppmtf] section 3.5).
+
+A trace y was made for its own user u. Its likelihood under the model of a user v falls into a bucket,
+
+    L_v(y) = log π_v(y_1) + Σ_t log P_v(y_t | y_{t-1}, slot t)        bucket_v(y) = floor(-L_v(y) / η)
+
+and k′ = 1 + the number of users v ≠ u in U* with bucket_v(y) = bucket_u(y). The trace passes if k′ ≥ k.
+"""
 
 from __future__ import annotations
 

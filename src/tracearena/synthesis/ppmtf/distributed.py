@@ -8,7 +8,7 @@ iterations that were lost with it are drawn again: Dask repeats the tasks that l
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from os import PathLike
@@ -24,12 +24,12 @@ from tracearena.engine.blocks import Node, join_sums
 from tracearena.engine.cluster import split_evenly, worker_context, worker_threads
 from tracearena.errors import FileError
 from tracearena.synthesis.ppmtf.gibbs import (
-    DrawnPlaces,
     Iteration,
     IterationResult,
     LocalUsers,
+    Psi,
     RowStatistics,
-    UserStep,
+    UserSums,
     run_iteration,
 )
 from tracearena.synthesis.ppmtf.tensors import CellArrangement
@@ -37,8 +37,6 @@ from tracearena.synthesis.ppmtf.training import USERS_PER_DIGEST, TrainingFrame
 from tracearena.traces import Places, Traces
 
 Matrix = NDArray[np.float64]
-State = tuple[IterationResult | None, Iteration]
-"""What an iteration has drawn, and the one that begins from it."""
 MAX_CHAIN = 10
 """Iterations that are submitted at once, each from the results of the one before. The next begins from here,
 so that a worker that dies costs this many iterations at most."""
@@ -94,7 +92,7 @@ class RemoteUsers:
         if not self._results:
             self._results.extend(self._submit_iterations(iteration))
         result: IterationResult
-        [(result, _)] = self.cluster.gather([self._results.popleft()])
+        [result] = self.cluster.gather([self._results.popleft()])
         return result
 
     def _submit_iterations(self, iteration: Iteration) -> Iterator[Any]:
@@ -104,43 +102,41 @@ class RemoteUsers:
         """
         self._homes = _assign_workers(self._homes, self.cluster.workers)
         last = min(self.iterations, iteration.number - iteration.number % MAX_CHAIN + MAX_CHAIN)
-        state = self.cluster.keep((None, iteration))
+        begun = self.cluster.keep(iteration)
         for _ in range(iteration.number, last):
-            state = run_iteration(self, state)
-            yield state
+            result = run_iteration(self, begun)
+            begun = self.apply(Iteration.next, begun, result)
+            yield result
 
-    def draw_users(self, begun: Any) -> list[Any]:
-        """Submit the draws of A, one for each worker's blocks."""
+    def apply(self, step: Callable[..., Any], *given: Any) -> Any:
+        """Submit a step to the first worker."""
+        return self.cluster.submit(_apply, step, *given, worker=self._homes[0])
+
+    def draw_users(self, begun: Any, psi: Any) -> Any:
+        """Submit the draws of A, and their sums."""
+        return self._sum(self._submit_to_all(_draw_user_blocks, begun, psi))
+
+    def sum_targets(self, begun: Any, B: Any) -> Any:
+        """Submit the sums for C and D."""
+        return self._sum(self._submit_to_all(_sum_target_blocks, begun, B))
+
+    def _submit_to_all(self, task: Callable[..., Any], *given: Any) -> list[Any]:
+        """Submit what each worker does for its own blocks."""
         return [
-            self.cluster.submit(_draw_users, held, begun, worker=home)
+            self.cluster.submit(task, held, *given, worker=home)
             for held, home in zip(self._held, self._homes, strict=True)
         ]
 
-    def draw_places(self, begun: Any, users: list[Any]) -> Any:
-        """Submit the draw of B."""
-        sums = self.cluster.join_sums(users)
-        return self.cluster.submit(_draw_places, begun, *sums, worker=self._homes[0])
+    def _sum(self, parts: list[Any]) -> Any:
+        """Submit the sum of what all workers have summed up."""
+        return self.apply(_join_sums, *self.cluster.join_sums(parts))
 
-    def draw_targets(self, begun: Any, users: list[Any], places: Any) -> Any:
-        """Submit the draws of C and D; the result also begins the next iteration."""
-        sums = self.cluster.join_sums(
-            [
-                self.cluster.submit(_sum_targets, held, begun, places, worker=home)
-                for held, home in zip(self._held, self._homes, strict=True)
-            ]
-        )
-        return self.cluster.submit(_draw_targets, begun, places, *sums, worker=self._homes[0])
-
-    def collected(self, iteration: Iteration) -> Matrix:
+    def rows_of(self, iteration: Iteration) -> Matrix:
         """Bring the rows of A here, those of one worker after the other."""
         # Workers would end the iterations that were submitted ahead before they send rows.
         self._results.clear()
         matrix = np.empty((self.n_users, iteration.places.shape[1]))
-        first, kept = 0, self.cluster.keep(iteration)
-        asked = [
-            self.cluster.submit(_read_rows, held, kept, worker=home)
-            for held, home in zip(self._held, self._homes, strict=True)
-        ]
+        first, asked = 0, self._submit_to_all(_read_rows, self.cluster.keep(iteration))
         for at, future in enumerate(asked):
             asked[at] = None
             [part] = self.cluster.gather([future])
@@ -179,32 +175,29 @@ def _read_weights(held: LocalUsers) -> list[float]:
     return held.weights
 
 
-def _draw_users(held: LocalUsers, state: State) -> list[Node[UserStep]]:
-    # `held` keeps the rows of A, so that `_sum_targets` need not draw them again.
-    with worker_context(worker_threads()):
-        return held.draw_users(state[1]).sums.nodes
-
-
-def _draw_places(state: State, *sums: list[Node[UserStep]]) -> DrawnPlaces:
+def _apply(step: Callable[..., Any], *given: Any) -> Any:
     with worker_context():
-        return state[1].draw_places(join_sums(sums).total())
+        return step(*given)
 
 
-def _sum_targets(held: LocalUsers, state: State, drawn: DrawnPlaces) -> list[Node[RowStatistics]]:
+def _draw_user_blocks(held: LocalUsers, begun: Iteration, psi: Psi) -> list[Node[UserSums]]:
+    # `held` keeps the rows of A, so that `_sum_target_blocks` need not draw them again.
     with worker_context(worker_threads()):
-        return held.sum_targets(held.collected(state[1]), drawn.places).nodes
+        return held.draw_user_blocks(begun, psi).nodes
 
 
-def _draw_targets(state: State, drawn: DrawnPlaces, *sums: list[Node[RowStatistics]]) -> State:
-    with worker_context():
-        _, iteration = state
-        result = iteration.finish(drawn, join_sums(sums).total())
-        return result, iteration.begin_next(result)
+def _sum_target_blocks(held: LocalUsers, begun: Iteration, B: Matrix) -> list[Node[RowStatistics]]:
+    with worker_context(worker_threads()):
+        return held.sum_target_blocks(begun, B).nodes
+
+
+def _join_sums(*sums: list[Node[Any]]) -> Any:
+    return join_sums(sums).total()
 
 
 def _read_rows(held: LocalUsers, iteration: Iteration) -> Matrix:
     with worker_context(worker_threads()):
-        return held.collected(iteration)
+        return held.rows_of(iteration)
 
 
 @dataclass(frozen=True)

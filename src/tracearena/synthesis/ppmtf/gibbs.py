@@ -15,14 +15,15 @@ other matrices, is normal (`draw_rows`). With v the elementwise product of the t
 A cell of weight w, such as a zero cell where all zeros are weighed, counts w times in both sums: its
 precision is αw.
 
-`run_iteration` is the order of the steps. Rows of A depend on the user's own cells, B, C, D and Ψ, and on no
-other row, so blocks of users can be held anywhere: by this process (`LocalUsers`), or by the workers of a
-cluster (`distributed.RemoteUsers`). The sums over the cells are in `tensors`.
+`run_iteration` is one iteration. Rows of A depend on the user's own cells, B, C, D and Ψ, and on no other
+row, so blocks of users can be held anywhere: by this process (`LocalUsers`), or by the workers of a cluster
+(`distributed.RemoteUsers`). B, C and D need sums over all blocks (`RowStatistics`). `tensors` arranges the
+cells, and `_gibbs_kernels` adds them up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
@@ -40,9 +41,46 @@ _ITERATION_STREAM, _USER_STREAM = 2, 3
 _PRIORS, _PLACES, _TARGETS = range(3)
 
 
+class UserBlocks(Protocol):
+    """Blocks of users, wherever they are held.
+
+    What one step of an iteration hands to the next is a value in this process, and a future of it in a
+    cluster.
+    """
+
+    weight: float
+    users_per_block: int
+
+    def apply(self, step: Callable[..., Any], *given: Any) -> Any:
+        """Take a step that needs no block."""
+
+    def draw_users(self, begun: Any, psi: Any) -> Any:
+        """Draw A, whose rows stay with the blocks, and return their sums (`UserSums`)."""
+
+    def sum_targets(self, begun: Any, B: Any) -> Any:
+        """Return what C and D need to know (`RowStatistics`), in one pass through the cells."""
+
+    def run(self, iteration: Iteration) -> IterationResult:
+        """Run an iteration, and return all that it draws but A."""
+
+    def rows_of(self, iteration: Iteration) -> Matrix:
+        """Return the A that an iteration draws."""
+
+
+def run_iteration(blocks: UserBlocks, begun: Any) -> Any:
+    """Run an iteration and return its result; `begun` holds B, C and D of the one before."""
+    psi = blocks.apply(Iteration.draw_psi, begun)  # Ψ given A, B, C, D
+    A = blocks.draw_users(begun, psi)  # A given Ψ, B, C, D
+    B = blocks.apply(Iteration.draw_places, begun, psi, A)  # B given Ψ, A, C, D
+    sums = blocks.sum_targets(begun, B)  # for C and D, which are independent given A and B
+    C = blocks.apply(Iteration.draw_next_places, begun, psi, sums)  # C given Ψ, A, B
+    D = blocks.apply(Iteration.draw_slots, begun, psi, sums)  # D given Ψ, A, B
+    return blocks.apply(IterationResult.of, psi, A, B, C, D)
+
+
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """An iteration that has begun.
+    """What an iteration begins with, and the draws of Ψ, B, C and D.
 
     Attributes
     ----------
@@ -53,52 +91,59 @@ class Iteration:
         Precision of the counts (α).
     hyperprior
         Prior of Ψ.
+    user_moments
+        Moments of the rows of A before it.
     places, next_places, slots
         B, C and D before it.
-    psi
-        Ψ of A, B, C and D: the first thing an iteration draws.
     """
 
     number: int
     root: np.random.SeedSequence
     alpha: float
     hyperprior: Hyperprior
+    user_moments: Moments
     places: Matrix
     next_places: Matrix
     slots: Matrix
-    psi: Psi
 
-    @classmethod
-    def begin(
-        cls,
-        number: int,
-        root: np.random.SeedSequence,
-        alpha: float,
-        hyperprior: Hyperprior,
-        user_moments: Moments,
-        matrices: tuple[Matrix, Matrix, Matrix],
-    ) -> Iteration:
-        """Draw Ψ, given the moments of A, and B, C and D."""
-        rng = stream(root, _ITERATION_STREAM, number, _PRIORS)
-        places, next_places, slots = matrices
-        psi = Psi(
-            A=hyperprior.draw(user_moments, rng),
-            B=hyperprior.draw(Moments.of(places), rng),
-            C=hyperprior.draw(Moments.of(next_places), rng),
-            D=hyperprior.draw(Moments.of(slots), rng),
+    def draw_psi(self) -> Psi:
+        """Draw Ψ, given the rows of all matrices."""
+        rng = stream(self.root, _ITERATION_STREAM, self.number, _PRIORS)
+        return Psi(
+            A=self.hyperprior.draw(self.user_moments, rng),
+            B=self.hyperprior.draw(Moments.of(self.places), rng),
+            C=self.hyperprior.draw(Moments.of(self.next_places), rng),
+            D=self.hyperprior.draw(Moments.of(self.slots), rng),
         )
-        return cls(number, root, alpha, hyperprior, places, next_places, slots, psi)
 
-    def begin_next(self, drawn: IterationResult) -> Iteration:
-        """Begin the next iteration, given what this one has drawn."""
-        matrices = drawn.places, drawn.next_places, drawn.slots
-        return self.begin(
-            self.number + 1, self.root, self.alpha, self.hyperprior, drawn.user_moments, matrices
-        )
+    def draw_places(self, psi: Psi, sums: UserSums) -> Matrix:
+        """Draw B, given the sums of all blocks."""
+        rng = stream(self.root, _ITERATION_STREAM, self.number, _PLACES)
+        noise = rng.standard_normal(self.places.shape)
+        places, _ = draw_rows(sums.place_statistics, self.alpha, psi.B, noise)
+        return places
+
+    def draw_next_places(self, psi: Psi, sums: RowStatistics) -> Matrix:
+        """Draw C, given the sums of all blocks for the rows of C and then of D."""
+        n = len(self.next_places)
+        next_places, _ = draw_rows(sums.rows(slice(n)), self.alpha, psi.C, self._target_noise[:n])
+        return next_places
+
+    def draw_slots(self, psi: Psi, sums: RowStatistics) -> Matrix:
+        """Draw D, given the same sums."""
+        n = len(self.next_places)
+        slots, _ = draw_rows(sums.rows(slice(n, None)), self.alpha, psi.D, self._target_noise[n:])
+        return slots
+
+    @property
+    def _target_noise(self) -> Matrix:
+        """The noise of the rows of C and then of D, which come from one stream."""
+        rng = stream(self.root, _ITERATION_STREAM, self.number, _TARGETS)
+        return rng.standard_normal(self.targets.shape)
 
     @cached_property
     def targets(self) -> Matrix:
-        """C and D as one matrix."""
+        """C and D before it as one matrix: the targets of cells are next places and then slots."""
         return np.vstack([self.next_places, self.slots])
 
     def is_same(self, other: Iteration) -> bool:
@@ -108,23 +153,16 @@ class Iteration:
             for name in ("places", "next_places", "slots")
         )
 
-    def user_stream(self, block: int) -> np.random.Generator:
-        """Return what a block draws its rows of A from."""
-        return stream(self.root, _USER_STREAM, self.number, block)
-
-    def draw_places(self, total: UserStep) -> DrawnPlaces:
-        """Draw B, given the sums of all blocks."""
-        rng = stream(self.root, _ITERATION_STREAM, self.number, _PLACES)
-        places, _ = draw_rows(total.place_statistics, self.alpha, self.psi.B, rng)
-        return DrawnPlaces(places, total.user_moments, total.squared_error)
-
-    def finish(self, drawn: DrawnPlaces, both: RowStatistics) -> IterationResult:
-        """Draw C and D, given the sums of all blocks, those for D after those for C."""
-        rng = stream(self.root, _ITERATION_STREAM, self.number, _TARGETS)
-        n = len(self.next_places)
-        next_places, _ = draw_rows(both.rows(0, n), self.alpha, self.psi.C, rng)
-        slots, _ = draw_rows(both.rows(n, len(both.weighted)), self.alpha, self.psi.D, rng)
-        return IterationResult(drawn.places, next_places, slots, drawn.user_moments, drawn.squared_error)
+    def next(self, drawn: IterationResult) -> Iteration:
+        """Return the next iteration, given what this one has drawn."""
+        return replace(
+            self,
+            number=self.number + 1,
+            user_moments=drawn.user_moments,
+            places=drawn.places,
+            next_places=drawn.next_places,
+            slots=drawn.slots,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +171,8 @@ class IterationResult:
 
     Attributes
     ----------
+    psi
+        Ψ of A, B, C and D.
     places, next_places, slots
         B, C and D.
     user_moments
@@ -141,64 +181,17 @@ class IterationResult:
         Of the seen cells, with the new A and the B, C and D before.
     """
 
+    psi: Psi
     places: Matrix
     next_places: Matrix
     slots: Matrix
     user_moments: Moments
     squared_error: float
 
-
-class UserBlocks(Protocol):
-    """Blocks of users, wherever they are held.
-
-    What one step of an iteration hands to the next is a result in this process, and a future of it in a
-    cluster.
-    """
-
-    weight: float
-    users_per_block: int
-
-    def draw_users(self, begun: Any) -> Any:
-        """Draw A, whose rows stay with the blocks, and sum up what B needs to know."""
-
-    def draw_places(self, begun: Any, users: Any) -> Any:
-        """Draw B."""
-
-    def draw_targets(self, begun: Any, users: Any, places: Any) -> Any:
-        """Draw C and D, and finish the iteration."""
-
-    def run(self, iteration: Iteration) -> IterationResult:
-        """Run an iteration that has begun, and return all that it draws but A."""
-
-    def collected(self, iteration: Iteration) -> Matrix:
-        """Return the A that an iteration draws."""
-
-
-def run_iteration(blocks: UserBlocks, begun: Any) -> Any:
-    """Run an iteration and return its result.
-
-    The order is that of the paper: Ψ, A, B, C, D. Ψ is already drawn when an iteration begins
-    (`Iteration.begin`), because every block of users needs it. C and D are drawn in one step: given A and B
-    they are independent, and both need one pass through the same cells.
-    """
-    users = blocks.draw_users(begun)  # A given Ψ, B, C, D
-    places = blocks.draw_places(begun, users)  # B given Ψ, A, C, D
-    return blocks.draw_targets(begun, users, places)  # C and D given Ψ, A, B
-
-
-class DrawnUsers(NamedTuple):
-    """Rows of A of some blocks, and the sums over them that B needs."""
-
-    rows: Matrix
-    sums: PairwiseSum[UserStep]
-
-
-class DrawnPlaces(NamedTuple):
-    """B, the moments of A, and the squared error of the seen cells with the new A."""
-
-    places: Matrix
-    user_moments: Moments
-    squared_error: float
+    @classmethod
+    def of(cls, psi: Psi, A: UserSums, B: Matrix, C: Matrix, D: Matrix) -> IterationResult:
+        """Put together what was drawn, and the sums of the new A."""
+        return cls(psi, B, C, D, A.user_moments, A.squared_error)
 
 
 class LocalUsers:
@@ -250,41 +243,48 @@ class LocalUsers:
         result: IterationResult = run_iteration(self, iteration)
         return result
 
-    def draw_users(self, begun: Iteration) -> DrawnUsers:
-        """Draw the rows of these blocks."""
-        rows = np.empty((self._ranges[-1][1], begun.places.shape[1]))
-        given = (begun.places, begun.targets, begun.alpha, begun.psi.A)
+    def apply(self, step: Callable[..., Any], *given: Any) -> Any:
+        """Take a step here."""
+        return step(*given)
 
-        def work(block: int, first: int, stop: int) -> UserStep:
+    def draw_users(self, begun: Iteration, psi: Psi) -> UserSums:
+        """Draw the rows of these blocks."""
+        return self.draw_user_blocks(begun, psi).total()
+
+    def sum_targets(self, begun: Iteration, B: Matrix) -> RowStatistics:
+        """Sum up what C and D need to know."""
+        return self.sum_target_blocks(begun, B).total()
+
+    def draw_user_blocks(self, begun: Iteration, psi: Psi) -> PairwiseSum[UserSums]:
+        """Draw and keep the rows of these blocks, and sum up what B needs to know."""
+        rows = np.empty((self._ranges[-1][1], begun.places.shape[1]))
+        given = (begun.places, begun.targets, begun.alpha, psi.A)
+
+        def work(block: int, first: int, stop: int) -> UserSums:
             cells = self.cells[block - self.number]
-            rows[first:stop], handed = step_users(cells, *given, begun.user_stream(block))
-            return handed
+            rng = stream(begun.root, _USER_STREAM, begun.number, block)
+            rows[first:stop], sums = draw_block(cells, *given, rng)
+            return sums
 
         sums = sum_blocks(work, self._ranges, number=self.number)
         self._latest = begun, rows
-        return DrawnUsers(rows, sums)
+        return sums
 
-    def draw_places(self, begun: Iteration, users: DrawnUsers) -> DrawnPlaces:
-        """Draw B."""
-        return begun.draw_places(users.sums.total())
-
-    def draw_targets(self, begun: Iteration, users: DrawnUsers, places: DrawnPlaces) -> IterationResult:
-        """Draw C and D."""
-        return begun.finish(places, self.sum_targets(users.rows, places.places).total())
-
-    def collected(self, iteration: Iteration) -> Matrix:
-        """Return the rows that an iteration draws, those at hand or drawn again."""
-        if self._latest is not None and self._latest[0].is_same(iteration):
-            return self._latest[1]
-        return self.draw_users(iteration).rows
-
-    def sum_targets(self, rows: Matrix, places: Matrix) -> PairwiseSum[RowStatistics]:
-        """Sum up what C and D need to know of these blocks, given the new B."""
+    def sum_target_blocks(self, begun: Iteration, places: Matrix) -> PairwiseSum[RowStatistics]:
+        """Sum up what C and D need to know of these blocks, given the new A and B."""
+        rows = self.rows_of(begun)
 
         def work(block: int, first: int, stop: int) -> RowStatistics:
             return sum_target_statistics(self.cells[block - self.number], rows[first:stop], places)
 
         return sum_blocks(work, self._ranges, number=self.number)
+
+    def rows_of(self, iteration: Iteration) -> Matrix:
+        """Return the rows that an iteration draws, those at hand or drawn again."""
+        if self._latest is None or not self._latest[0].is_same(iteration):
+            self.draw_user_blocks(iteration, iteration.draw_psi())
+        assert self._latest is not None
+        return self._latest[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,23 +348,28 @@ class GibbsChain:
         """Return the matrices of a state, the rows of A from who holds them."""
         if state.drawn_by is None:
             return state.factors
-        return replace(state.factors, users=self.users.collected(state.drawn_by))
+        return replace(state.factors, users=self.users.rows_of(state.drawn_by))
 
     def step(self, iteration: int) -> float:
         """Run one iteration, and return the mean squared error of the seen cells.
 
-        Ψ is drawn here; then the holder of the users draws A, B, C and D (`run_iteration`). The error is that
-        of the new A with the B, C and D it was drawn with.
+        The error is that of the new A with the B, C and D it was drawn with.
         """
         old = self.state.factors
-        matrices = old.places, old.next_places, old.slots
-        begun = Iteration.begin(
-            iteration, self.root, self.alpha, self.hyperprior, self._user_moments, matrices
+        begun = Iteration(
+            iteration,
+            self.root,
+            self.alpha,
+            self.hyperprior,
+            self._user_moments,
+            old.places,
+            old.next_places,
+            old.slots,
         )
         drawn = self.users.run(begun)
         self._user_moments = drawn.user_moments
         nobody = old.users[:0].copy()
-        factors = Factors(nobody, drawn.places, drawn.next_places, drawn.slots, begun.psi)
+        factors = Factors(nobody, drawn.places, drawn.next_places, drawn.slots, drawn.psi)
         self.state = ChainState(factors, begun)
         return max(drawn.squared_error, 0.0) / max(self.users.weight, 1)
 
@@ -531,9 +536,9 @@ class RowStatistics:
     gram: NDArray[np.float64]
     weighted: Matrix
 
-    def rows(self, first: int, stop: int) -> RowStatistics:
+    def rows(self, chosen: slice) -> RowStatistics:
         """Return what some rows need to know."""
-        return RowStatistics(self.gram[first:stop], self.weighted[first:stop])
+        return RowStatistics(self.gram[chosen], self.weighted[chosen])
 
     def __add__(self, other: RowStatistics) -> RowStatistics:
         return RowStatistics(self.gram + other.gram, self.weighted + other.weighted)
@@ -545,9 +550,9 @@ class RowStatistics:
 
 
 def draw_rows(
-    statistics: RowStatistics, alpha: float, prior: Gaussian, rng: np.random.Generator
+    statistics: RowStatistics, alpha: float, prior: Gaussian, noise: Matrix
 ) -> tuple[Matrix, float]:
-    """Draw every row from its normal conditional.
+    """Draw every row from its normal conditional, by standard normal `noise` of the same shape.
 
     Also return Σ (xᵀ G x − 2 xᵀ h) over the rows, G and h the sums of a row: the squared residuals of the
     cells up to a constant.
@@ -555,15 +560,14 @@ def draw_rows(
     from tracearena.synthesis.ppmtf import _gibbs_kernels
 
     rows = np.empty_like(statistics.weighted)
-    noise = rng.standard_normal(rows.shape)
     gram, weighted = statistics.gram, statistics.weighted
     error = _gibbs_kernels.draw_rows(gram, weighted, alpha, prior.precision, prior.shift, noise, rows)
     return rows, float(error)
 
 
 @dataclass(frozen=True, eq=False)
-class UserStep:
-    """What a block of users hands on after it drew its rows of A.
+class UserSums:
+    """Sums over the new rows of A of a block of users, or of all.
 
     Attributes
     ----------
@@ -579,40 +583,41 @@ class UserStep:
     user_moments: Moments
     squared_error: float
 
-    def __add__(self, other: UserStep) -> UserStep:
-        return UserStep(
+    def __add__(self, other: UserSums) -> UserSums:
+        return UserSums(
             self.place_statistics + other.place_statistics,
             self.user_moments + other.user_moments,
             self.squared_error + other.squared_error,
         )
 
-    def __iadd__(self, other: UserStep) -> UserStep:
+    def __iadd__(self, other: UserSums) -> UserSums:
         statistics = self.place_statistics
         statistics += other.place_statistics
-        return UserStep(
+        return UserSums(
             statistics, self.user_moments + other.user_moments, self.squared_error + other.squared_error
         )
 
 
-def step_users(
+def draw_block(
     cells: Cells,
     places: Matrix,
     targets: Matrix,
     alpha: float,
     prior: Gaussian,
     rng: np.random.Generator,
-) -> tuple[Matrix, UserStep]:
+) -> tuple[Matrix, UserSums]:
     """Draw the block's rows of A given B, C and D, and sum up what B needs to know."""
     from tracearena.synthesis.ppmtf._gibbs_kernels import add_weighted_products
 
     z = places.shape[1]
     mine = np.zeros((cells.n_users, z))
     add_weighted_products(places, targets, cells.place, cells.target, cells.user, cells.value, mine)
-    users, error = draw_rows(RowStatistics(cells.user_gram(places, targets), mine), alpha, prior, rng)
+    own = RowStatistics(cells.user_gram(places, targets), mine)
+    users, error = draw_rows(own, alpha, prior, rng.standard_normal(mine.shape))
     weighted = np.zeros_like(places)
     add_weighted_products(users, targets, cells.user, cells.target, cells.place, cells.value, weighted)
     statistics = RowStatistics(cells.place_gram(users, targets), weighted)
-    return users, UserStep(statistics, Moments.of(users), error + cells.sum_of_squares)
+    return users, UserSums(statistics, Moments.of(users), error + cells.sum_of_squares)
 
 
 def sum_target_statistics(cells: Cells, users: Matrix, places: Matrix) -> RowStatistics:

@@ -7,6 +7,8 @@ Counting works in whole numbers only, so that no rounding can exceed a bound: a 
     day, time, place              of each event; `time` is the number of the instant in its day
     slot_of[time]                 slot of the visit table; block_of[time] block of the role table
 
+points are the places in km, and edges the borders of the bins of distance between two of them.
+
 Roles: 0 the most visited place of the person (`home`), 1 the second (`work`), 2 elsewhere.
 """
 
@@ -137,8 +139,18 @@ def add_people(  # type: ignore[no-untyped-def]
                 arrivals[b] += (of_arrivals[b] << bits) // moves
 
 
-# Virtual people. `maps` are running sums of the probabilities of home, work and elsewhere; a second
-# place at distance bin b of the first is kept with probability `keep[b]` (rejection).
+# Virtual people.
+#
+#   home_map, work_map, away_map (or away, or cumulative)
+#                      running sums of the probabilities of home, work and elsewhere, by place
+#   keep, away_keep, keeps
+#                      keep[b]: probability that a second place in bin b of the distance from the first, or
+#                      `origin`, is kept (rejection); `keeps` has those of work and of elsewhere
+#   homes              home of each person
+#   work_share, stay   share of people who work; probability to stay at a place elsewhere
+#   chain              times × 3 × 3: weights of the previous and the present role
+#   proposals          proposals for each person
+#   rng, out           where numbers are drawn from; the places drawn
 _MOST_TRIES = 40
 
 

@@ -306,7 +306,8 @@ def count_alternatives(
     """Count the alternatives that are as semantically similar to each fake as its seed is.
 
     Counting stops at `wanted`. Row f · periods + τ of `offsets` has the visit probabilities `ranked` of
-    fake f in period τ, descending, and likewise those of the alternatives; `shares` is P(τ), `to_seed` the
+    fake f in period τ, descending, and likewise `alternative_offsets` and `alternative_ranked` those of the
+    alternatives; `shares` is P(τ), `to_seed` the
     similarity of each fake to its seed, `tolerance` how far another one may be from it.
     """
     t = len(shares)
