@@ -17,19 +17,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, FileError
-from tracearena.files.io import read_bytes, replacing, require_columns
+from tracearena.files.io import read_bytes, replacing
 from tracearena.io import pwscup
 from tracearena.io.dataframes import FRAME, convert_frame
 from tracearena.io.fields.columns import LONGEST_ID, NUL, PLACES, convert_ids, find_roles
 from tracearena.io.formats import checkins
 from tracearena.io.tables import (
+    ROW,
     check_column_type,
     is_parquet,
+    read_named_columns,
     read_parquet,
-    read_rows,
     read_utf8_bytes,
     split_header,
-    split_header_fields,
 )
 from tracearena.traces import Box, Grid, IdTable, Places
 
@@ -92,6 +92,7 @@ def read_places_beside(path: Path, format: str) -> Places:
 # Places in a CSV or Parquet file of our own: one row per place.
 
 _BOUND_DECIMALS = 9
+_NEEDED = {"venue", "lat", "lon"}
 _OWN = ("sensitive", "row", "column")
 
 
@@ -110,19 +111,15 @@ def read_place_table(path: str | PathLike[str]) -> Places:
 
     With the columns ``row`` and ``column`` the places must be all cells of a grid, in its order.
     """
-    if is_parquet(path):
-        raw = read_parquet(
-            path, lambda names: [*find_roles(names, PLACES).values(), *(set(_OWN) & set(names))] or names[:12]
-        )
-        return _build_checked_places(_select_place_columns(raw, path), path)
-    header, rest = split_header(read_utf8_bytes(path))
-    names, separator = split_header_fields(header)
-    require_columns(path, len(names))
-    columns = [f"column {i}" for i in range(len(names))]
-    frame = read_rows(path, rest, columns, separator, quoted=True)
-    if len(set(names)) != len(names):
-        raise FileError.whole(path, "has two columns with the same name", "columns", header)
-    return _build_checked_places(frame.select(columns).rename(dict(zip(columns, names, strict=True))), path)
+
+    def choose(names: list[str]) -> list[str]:
+        if len(set(names)) != len(names):
+            raise FileError.whole(path, "has two columns with the same name", "columns", ",".join(names))
+        found = find_roles(names, PLACES)
+        return [*found.values(), *(set(_OWN) & set(names))] if _NEEDED <= set(found) else names[:12]
+
+    raw = read_named_columns(path, choose).drop(ROW)
+    return _build_checked_places(_select_place_columns(raw, path), path)
 
 
 def build_places(frame: Any) -> Places:
@@ -132,7 +129,7 @@ def build_places(frame: Any) -> Places:
 
 def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
     found = find_roles(frame.columns, PLACES)
-    if not {"venue", "lat", "lon"} <= set(found):
+    if not _NEEDED <= set(found):
         names = ", ".join(frame.columns[:12])
         raise FileError.whole(path, "no columns for a place, latitude and longitude", "columns", names)
     degrees = []
@@ -174,7 +171,7 @@ def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Pla
 
 def _select_place_columns(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
     kinds = {column: role for role, column in find_roles(raw.columns, PLACES).items()}
-    if not {"venue", "lat", "lon"} <= set(kinds.values()):
+    if not _NEEDED <= set(kinds.values()):
         return raw
     # A frame may have columns of its own under names that events have, such as a time.
     known = [name for name in raw.columns if name in kinds or name in _OWN]

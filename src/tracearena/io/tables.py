@@ -242,14 +242,6 @@ def read_parquet_schema(path: str | PathLike[str]) -> Mapping[str, pl.DataType]:
     return schema
 
 
-def list_parquet_columns(path: str | PathLike[str]) -> list[str]:
-    """Return the names of the columns of a Parquet file, none if it is broken."""
-    try:
-        return list(read_parquet_schema(path))
-    except FileError:
-        return []
-
-
 def check_column_type(column: pl.Series, role: str, path: str | PathLike[str]) -> pl.Series:
     """Return a column as text, numbers of 64 bits, or for times as dates; refuse every other kind.
 
@@ -508,6 +500,34 @@ def read_rows(
     except pl.exceptions.PolarsError as error:
         problem = f"cannot be read as a table: {str(error).splitlines()[0]}"
         raise FileError.whole(path, problem, "unreadable") from None
+
+
+def read_named_columns(
+    path: str | PathLike[str], chosen: Callable[[list[str]], list[str]], report: Report | None = None
+) -> pl.DataFrame:
+    """Return some columns of a CSV or Parquet file with the number of each row; those of CSV are text.
+
+    Parameters
+    ----------
+    chosen
+        Chooses columns by their names.
+    report
+        Gets the rows with more fields than the header, which are dropped then.
+    """
+    if is_parquet(path):
+        return read_parquet(path, chosen).with_row_index(ROW, 1)
+    header, rest = split_header(read_utf8_bytes(path))
+    names, separator = split_header_fields(header)
+    require_columns(path, len(names))
+    if not rest.strip():
+        raise FileError.whole(path, "has a header and no rows", "empty")
+    plain = [f"column {i}" for i in range(len(names))]
+    frame = read_rows(path, rest, plain, separator, quoted=True)
+    if report is not None:
+        frame = report.sift(frame, build_length_rules(()))
+        report.refuse_if_nothing_is_left(frame.height)
+    named = {plain[names.index(name)]: name for name in chosen(names)}
+    return frame.select("row", *named).rename({"row": ROW, **named})
 
 
 def build_length_rules(columns: Sequence[str], shown: str = "") -> list[DropRule]:
