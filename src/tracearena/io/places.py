@@ -116,7 +116,7 @@ def read_place_table(path: str | PathLike[str]) -> Places:
         if len(set(names)) != len(names):
             raise FileError.whole(path, "has two columns with the same name", "columns", ",".join(names))
         found = find_roles(names, PLACES)
-        return [*found.values(), *(set(_OWN) & set(names))] if _NEEDED <= set(found) else names[:12]
+        return [*found.values(), *(set(_OWN) & set(names))] if set(found) >= _NEEDED else names[:12]
 
     raw = read_named_columns(path, choose).drop(ROW)
     return _build_checked_places(_select_place_columns(raw, path), path)
@@ -129,7 +129,7 @@ def build_places(frame: Any) -> Places:
 
 def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
     found = find_roles(frame.columns, PLACES)
-    if not _NEEDED <= set(found):
+    if not set(found) >= _NEEDED:
         names = ", ".join(frame.columns[:12])
         raise FileError.whole(path, "no columns for a place, latitude and longitude", "columns", names)
     degrees = []
@@ -171,7 +171,7 @@ def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Pla
 
 def _select_place_columns(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
     kinds = {column: role for role, column in find_roles(raw.columns, PLACES).items()}
-    if not _NEEDED <= set(kinds.values()):
+    if not set(kinds.values()) >= _NEEDED:
         return raw
     # A frame may have columns of its own under names that events have, such as a time.
     known = [name for name in raw.columns if name in kinds or name in _OWN]

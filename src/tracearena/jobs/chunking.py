@@ -41,12 +41,19 @@ from tracearena.jobs.feedback import (
 )
 from tracearena.jobs.outputs import refuse_options
 from tracearena.jobs.reading import EVENTS_ONLY, ReadingOptions, note_problems
-from tracearena.jobs.transformation import Change, WriteSummary, digest_inputs, write_changed_points
+from tracearena.jobs.transformation import (
+    EVENT_ROWS,
+    POINT_ROWS,
+    SAME_TIME,
+    Change,
+    ChunkFormat,
+    digest_inputs,
+    write_chunks,
+)
 from tracearena.traces import GpsTraces, Traces
 from tracearena.traces.row_table import RowTable
 
 T = TypeVar("T", bound=RowTable)
-W = TypeVar("W")
 
 _MIN_CHUNKED_ROWS = 2_000_000
 """Points or events of a table that is not read whole, unless `engine.use` says otherwise."""
@@ -107,12 +114,15 @@ class TableKind(Generic[T]):
         Says what keeps an input from being one, given how it is read.
     open
         Looks at all rows of an input, given how it is read and a folder for temporary files.
+    form
+        How a table of this kind is written.
     """
 
     rows: str
     wanted: str
     find_problem: Callable[[ReadingOptions, Input], str | None]
     open: Callable[..., tuple[UserChunkTable[T], Any]]
+    form: ChunkFormat
 
 
 def find_points_problem(reading: ReadingOptions, source: Input) -> str | None:
@@ -213,8 +223,12 @@ def open_event_table(
     return open_event_chunks(source, scratch, choices=reading.choices(), places=places, **how)
 
 
-POINTS = TableKind("points", "a CSV or Parquet file of points", find_points_problem, open_point_table)
-EVENTS = TableKind("events", "a CSV or Parquet file of events", find_events_problem, open_event_table)
+POINTS = TableKind(
+    "points", "a CSV or Parquet file of points", find_points_problem, open_point_table, POINT_ROWS
+)
+EVENTS = TableKind(
+    "events", "a CSV or Parquet file of events", find_events_problem, open_event_table, EVENT_ROWS
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,6 +252,8 @@ class Transformation:
         Called when all is written, before a folder of parts gets its name.
     users
         Every part but the last has a multiple of this many users.
+    form
+        How the result is written, if it is not a table of the same kind.
     """
 
     build_change: Callable[[UserChunkTable[Any], Any], Change[Any]]
@@ -247,23 +263,18 @@ class Transformation:
     arrange: Callable[[UserChunkTable[Any], Any, Path, Any], UserChunkTable[Any]] | None = None
     sealed: Callable[[], None] | None = None
     users: int = 1
+    form: ChunkFormat | None = None
 
 
 def transform_table(
-    kind: TableKind[Any],
-    reading: ReadingOptions,
-    source: Input,
-    output: TableOutput,
-    job: Transformation,
-    write: Callable[[UserChunkTable[Any], Any, Path, Change[Any], PartsCheckpoint | None], W],
-) -> W:
+    kind: TableKind[Any], reading: ReadingOptions, source: Input, output: TableOutput, job: Transformation
+) -> tuple[Any, dict[str, int]]:
     """Read a table, change every chunk of users and write one file, or parts that outlast an interruption.
 
-    Parameters
-    ----------
-    write
-        Writes what becomes of all chunks, given the table, what was found in it, where it goes, the change of
-        a chunk, and the parts if there are several.
+    Returns
+    -------
+    found, counts
+        What was found in the table, and the sums of what was counted in its chunks.
     """
     with join_cluster(output.cluster) as cluster:
         out = output.path
@@ -278,67 +289,37 @@ def transform_table(
                 job.check(found)
             note_problems(found)
 
-            def arrange_and_write(root: Any, parts: PartsCheckpoint | None) -> W:
+            def arrange_and_write(root: Any, parts: PartsCheckpoint | None) -> dict[str, int]:
                 arranged = table if job.arrange is None else job.arrange(table, found, scratch, root)
-                return write(arranged, found, out, job.build_change(arranged, root), parts)
+                change, form = job.build_change(arranged, root), job.form or kind.form
+                return write_chunks(arranged, found, out, change, form, unfinished=parts)
 
-            if not output.in_parts:
-                with show_progress(kind.rows):
-                    written = arrange_and_write(job.root, None)
-                if job.sealed is not None:
-                    job.sealed()
-                return written
-            parts = PartsCheckpoint(out, digest_inputs(table, *job.depends_on))
-            parts.begin(resume=output.resume)
-            try:
-                with delay_stop(), show_progress(kind.rows, cluster):
-                    root = parts.root(job.root, len(table.portions) if job.arrange is None else None)
-                    written = arrange_and_write(root, parts)
-                if job.sealed is not None:
-                    job.sealed()
-            except BaseException as error:
-                if isinstance(error, Exception) and not (parts.done or output.resume):
-                    parts.discard()
+            if output.in_parts:
+                parts = PartsCheckpoint(out, digest_inputs(table, *job.depends_on))
+                parts.begin(resume=output.resume)
+                try:
+                    with delay_stop(), show_progress(kind.rows, cluster):
+                        root = parts.root(job.root, len(table.portions) if job.arrange is None else None)
+                        counts = arrange_and_write(root, parts)
+                    if job.sealed is not None:
+                        job.sealed()
+                except BaseException as error:
+                    if isinstance(error, Exception) and not (parts.done or output.resume):
+                        parts.discard()
+                        raise
+                    done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"
+                    tell_outcome(f"{done}; to continue, run the same command with --resume")
                     raise
-                done = f"{len(parts.done)} of {len(table.portions)} parts are finished in {parts.folder}"
-                tell_outcome(f"{done}; to continue, run the same command with --resume")
-                raise
-            parts.finish()
-            return written
-
-
-def transform_point_table(
-    reading: ReadingOptions, source: Input, output: TableOutput, job: Transformation
-) -> WriteSummary:
-    """Change every chunk of a table of points and write the result; say which users have no row in it."""
-    written = transform_table(POINTS, reading, source, output, job, write_changed_points)
-    if written.silent:
-        note(f"{output.path}: {written.silent:,} users without points have no rows in this table")
-    if written.same_times:
-        note(f"noticed, same time: {written.same_times:,}")
-    return written
-
-
-def transform_event_table(
-    reading: ReadingOptions,
-    source: Input,
-    output: TableOutput,
-    job: Transformation,
-    write: Callable[..., dict[str, int]],
-) -> tuple[EventFirstPass, dict[str, int]]:
-    """Change every chunk of a table of events and write the result; return what was found and counted."""
-
-    def write_and_return(
-        table: UserChunkTable[Traces],
-        found: EventFirstPass,
-        out: Path,
-        change: Change[Traces],
-        parts: PartsCheckpoint | None,
-    ) -> tuple[EventFirstPass, dict[str, int]]:
-        return found, write(table, out, change, unfinished=parts)
-
-    found, counts = transform_table(EVENTS, reading, source, output, job, write_and_return)
-    for reason in ODDITIES:
+                parts.finish()
+            else:
+                with show_progress(kind.rows):
+                    counts = arrange_and_write(job.root, None)
+                if job.sealed is not None:
+                    job.sealed()
+    if "silent" in counts:
+        counts["silent"] += len(found.outside)
+        note_silent_users(output.path, counts["silent"])
+    for reason in (*ODDITIES, SAME_TIME):
         if counts.get(reason):
             found.report.notice(reason, counts[reason])
             note(f"noticed, {reason}: {counts[reason]:,}")
@@ -364,9 +345,14 @@ def refuse_places(reading: ReadingOptions, what: str) -> None:
 def write_gps_traces(traces: GpsTraces, out: Path, to: str | None = None) -> None:
     """Write GPS traces, and say which users a table cannot hold."""
     write(traces, out, to=to)
-    silent = int((traces.offsets[1:] == traces.offsets[:-1]).sum())
-    if silent and (to or guess_format_by_name(out, "points")) == "points":
-        note(f"{out}: {silent:,} users without points have no rows in this table")
+    if (to or guess_format_by_name(out, "points")) == "points":
+        note_silent_users(out, int((traces.offsets[1:] == traces.offsets[:-1]).sum()))
+
+
+def note_silent_users(out: Path, users: int) -> None:
+    """Say how many users a table of points does not name, if there are any."""
+    if users:
+        note(f"{out}: {users:,} users without points have no rows in this table")
 
 
 def refuse_useless_zone(reading: ReadingOptions, report: Report) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -19,8 +18,7 @@ from tracearena.jobs.chunking import (
     TableOutput,
     Transformation,
     is_processed_in_chunks,
-    transform_event_table,
-    transform_point_table,
+    transform_table,
 )
 from tracearena.jobs.feedback import note, show_unsaved_progress
 from tracearena.jobs.outputs import (
@@ -36,9 +34,9 @@ from tracearena.jobs.reading import ReadingOptions, note_unread_columns
 from tracearena.jobs.transformation import (
     build_event_obfuscation,
     build_point_obfuscation,
+    build_released_format,
     count_fates,
     describe_algorithm,
-    write_released,
 )
 from tracearena.obfuscation.gps import DIGITS, round_coordinates
 
@@ -158,9 +156,9 @@ def _obfuscate_event_chunks(
         build_change=lambda table, root: build_event_obfuscation(table, obfuscator, root),
         depends_on=(*describe_algorithm(obfuscator), seed),
         root=seed_sequence(choose_release_seed(seed)),
+        form=build_released_format(keeps_times=obfuscator.keeps_times),
     )
-    write = partial(write_released, keeps_times=obfuscator.keeps_times)
-    found, counts = transform_event_table(reading, source, output, job, write)
+    found, counts = transform_table(EVENTS, reading, source, output, job)
     fates = {name: counts[name] for name in _FATES if name in counts}
     return {"users": len(found.users), "cells": counts["events"], **fates}
 
@@ -194,8 +192,9 @@ def _obfuscate_points(
             root=seed_sequence(choose_release_seed(seed)),
         )
         note_unread_columns(source, "points")
-        written = transform_point_table(reading, source, output, job)
-        counts = {"users": written.users, "points": written.points, "points_withheld": written.withheld}
+        found, written = transform_table(POINTS, reading, source, output, job)
+        withheld = found.n_points - written["points"]
+        counts = {"users": found.n_users, "points": written["points"], "points_withheld": withheld}
     else:
         if output.in_parts or output.cluster is not None or output.resume:
             raise ParameterError(

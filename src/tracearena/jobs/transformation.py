@@ -36,59 +36,32 @@ Change = Callable[[T, int], Any]
 """Returns what is released of a chunk of users, given the chunk and its number."""
 Count = Callable[[T, Any], dict[str, int]]
 """Counts what is to be known of a chunk and of what was made of it."""
+Text = Callable[[Any, bool], str]
+"""Makes CSV of some users, with a header or without."""
 
 
 @dataclass(frozen=True)
-class WriteSummary:
-    """What was written: users, points, points that were left out, users without points, odd times."""
+class ChunkFormat:
+    """How the result of a chunk is counted, and how it is written as CSV.
 
-    users: int
-    points: int
-    withheld: int
-    silent: int
-    same_times: int
-
-
-def write_changed_points(
-    table: UserChunkTable[GpsTraces],
-    found: FirstPass,
-    out: Path,
-    change: Change[GpsTraces],
-    unfinished: PartsCheckpoint | None = None,
-) -> WriteSummary:
-    """Change every chunk of a table of points and write the result.
-
-    Parameters
+    Attributes
     ----------
-    unfinished
-        Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
+    count
+        Counts what is to be known of a chunk and of its result.
+    build_text
+        Makes, from the table, what was found in it, and the change of a chunk, the function that writes CSV.
     """
 
-    def count(given: GpsTraces, made: GpsTraces) -> dict[str, int]:
-        same_time = np.diff(given.time_ms) == 0
-        same_time[given.offsets[1:-1] - 1] = False  # of two users
-        silent = int((made.offsets[1:] == made.offsets[:-1]).sum())
-        return {"points": len(made), "silent": silent, "same_times": int(same_time.sum())}
-
-    whole_seconds = found.whole_seconds
-    if not whole_seconds and unfinished is None and out.suffix != ".parquet":
-        # CSV has no fractions of a second if no released time has; the first chunk mostly shows one.
-        whole_seconds = all(
-            not (change(table.traces(one.number), one.number).time_ms % 1000).any() for one in table.portions
-        )
-    text = build_points_formatter(whole_seconds=whole_seconds)
-    counts = write_and_count(table, out, change, count, text, unfinished=unfinished)
-    points = counts["points"]
-    silent = counts["silent"] + len(found.outside)
-    return WriteSummary(found.n_users, points, found.n_points - points, silent, counts["same_times"])
+    count: Count[Any]
+    build_text: Callable[[UserChunkTable[Any], FirstPass, Change[Any]], Text]
 
 
-def write_and_count(
+def write_chunks(
     table: UserChunkTable[T],
+    found: FirstPass,
     out: Path,
     change: Change[T],
-    count: Count[T],
-    text: Text,
+    form: ChunkFormat,
     *,
     unfinished: PartsCheckpoint | None = None,
 ) -> dict[str, int]:
@@ -96,8 +69,6 @@ def write_and_count(
 
     Parameters
     ----------
-    text
-        Makes CSV of what is released.
     unfinished
         Write a folder of parts, which the workers of a cluster write themselves; one file if omitted.
     """
@@ -106,12 +77,13 @@ def write_and_count(
         with use(threads=1):
             given = table.traces(number)
             made = change(given, number)
-            return made, count(given, made)
+            return made, form.count(given, made)
 
-    if unfinished is None:
-        counts = _write_one_file(table, change_chunk, out, text)
-    else:
+    if unfinished is not None:
         counts = _write_parts(table, change_chunk, unfinished)
+    else:
+        text = None if out.suffix == ".parquet" else form.build_text(table, found, change)
+        counts = _write_one_file(table, change_chunk, out, text)
     return {name: sum(one[name] for one in counts) for name in counts[0]}
 
 
@@ -143,7 +115,7 @@ def _write_one_file(
     table: UserChunkTable[Any],
     change_chunk: Callable[[int], tuple[Any, dict[str, int]]],
     out: Path,
-    text: Text,
+    text: Text | None,
 ) -> list[dict[str, Any]]:
     counts: list[dict[str, Any]] = []
     total, progress = sum(map(len, table.portions)), current_progress()
@@ -227,46 +199,6 @@ def digest_inputs(table: UserChunkTable[Any], *others: object) -> str:
     return digest_values(repr((said, options)))
 
 
-def write_events(
-    table: UserChunkTable[Traces],
-    out: Path,
-    change: Change[Traces],
-    *,
-    unfinished: PartsCheckpoint | None = None,
-) -> dict[str, int]:
-    """Change every chunk and write the events; return how many there are, and what is odd about them."""
-
-    def count(given: Traces, made: Traces) -> dict[str, int]:
-        return {"events": made.n_events, **count_oddities(given)}
-
-    return write_and_count(table, out, change, count, checkins.format_events_csv, unfinished=unfinished)
-
-
-def write_released(
-    table: UserChunkTable[Traces],
-    out: Path,
-    change: Change[Traces],
-    *,
-    keeps_times: bool = True,
-    unfinished: PartsCheckpoint | None = None,
-) -> dict[str, int]:
-    """Write what is released of every chunk; return the same counts, and what became of the events.
-
-    Parameters
-    ----------
-    keeps_times
-        Whether the events of the release are the table's in their order.
-    """
-
-    def count(given: Traces, made: ObfuscatedTraces) -> dict[str, int]:
-        fates = count_fates(given, made, keeps_times=keeps_times)
-        return {"events": made.n_events, **fates, **count_oddities(given)}
-
-    return write_and_count(
-        table, out, change, count, released_table.format_released_csv, unfinished=unfinished
-    )
-
-
 def count_fates(given: Traces, made: ObfuscatedTraces, *, keeps_times: bool) -> dict[str, int]:
     """Count what became of events: how many were kept, moved, left out, generalised, deleted.
 
@@ -302,29 +234,8 @@ def build_pseudonym_change(table: UserChunkTable[Any], pseudonyms: NDArray[Any])
     return change
 
 
-def write_anonymized_chunks(
-    table: UserChunkTable[ObfuscatedTraces],
-    out: Path,
-    change: Change[ObfuscatedTraces],
-    *,
-    unfinished: PartsCheckpoint | None = None,
-) -> dict[str, int]:
-    """Write released traces under other ids; return how many events there are."""
-
-    def count(given: ObfuscatedTraces, made: ObfuscatedTraces) -> dict[str, int]:
-        return {"events": made.n_events}
-
-    return write_and_count(
-        table, out, change, count, released_table.format_released_csv, unfinished=unfinished
-    )
-
-
 COMPRESSION: Any = "lz4"
 """Of large tables: a third of the time that the default of Polars takes, and 1.6 times the space."""
-
-
-Text = Callable[[Any, bool], str]
-"""Makes CSV of some users, with a header or without."""
 
 
 def write_part(traces: Traces | GpsTraces | ObfuscatedTraces, path: str | PathLike[str]) -> None:
@@ -333,10 +244,10 @@ def write_part(traces: Traces | GpsTraces | ObfuscatedTraces, path: str | PathLi
         traces.to_frame().write_parquet(out, compression=COMPRESSION)
 
 
-def write_in_order(parts: Iterator[Any], path: Path, text: Text) -> None:
-    """Write parts that come one after the other into one file: Parquet where the name ends so, or CSV."""
+def write_in_order(parts: Iterator[Any], path: Path, text: Text | None) -> None:
+    """Write parts that come one after the other into one file: CSV, or Parquet without `text`."""
     with replacing(path) as out:
-        if path.suffix == ".parquet":
+        if text is None:
             _write_frames(parts, out)
         else:
             for number, part in enumerate(parts):
@@ -371,8 +282,21 @@ def _write_frames(parts: Iterator[Any], out: IO[bytes]) -> None:
         raise raised[0]
 
 
-def build_points_formatter(*, whole_seconds: bool) -> Text:
-    """Return what makes CSV of points."""
+# What is counted of the chunks of each kind of table, and how they become CSV.
+
+
+def _count_points(given: GpsTraces, made: GpsTraces) -> dict[str, int]:
+    same_time = np.diff(given.time_ms) == 0
+    same_time[given.offsets[1:-1] - 1] = False  # of two users
+    silent = int((made.offsets[1:] == made.offsets[:-1]).sum())
+    return {"points": len(made), "silent": silent, SAME_TIME: int(same_time.sum())}
+
+
+def _build_points_text(table: UserChunkTable[GpsTraces], found: FirstPass, change: Change[GpsTraces]) -> Text:
+    # CSV has no fractions of a second if no released time has; the first chunk mostly shows one.
+    whole_seconds = found.whole_seconds or all(
+        not (change(table.traces(one.number), one.number).time_ms % 1000).any() for one in table.portions
+    )
     layout = "%Y-%m-%dT%H:%M:%SZ" if whole_seconds else "%Y-%m-%dT%H:%M:%S%.3fZ"
 
     def text(part: GpsTraces, has_header: bool) -> str:
@@ -381,3 +305,32 @@ def build_points_formatter(*, whole_seconds: bool) -> Text:
         return made
 
     return text
+
+
+def _count_events(given: Traces, made: Traces) -> dict[str, int]:
+    return {"events": made.n_events, **count_oddities(given)}
+
+
+def build_released_format(*, keeps_times: bool) -> ChunkFormat:
+    """Return the format of what is released of events, which counts what became of them.
+
+    Parameters
+    ----------
+    keeps_times
+        Whether the events of the release are the table's in their order.
+    """
+
+    def count(given: Traces, made: ObfuscatedTraces) -> dict[str, int]:
+        fates = count_fates(given, made, keeps_times=keeps_times)
+        return {"events": made.n_events, **fates, **count_oddities(given)}
+
+    return ChunkFormat(count, lambda *_: released_table.format_released_csv)
+
+
+SAME_TIME = "same time"
+"""What is counted of points, and noticed: two of a user at the same time."""
+POINT_ROWS = ChunkFormat(_count_points, _build_points_text)
+EVENT_ROWS = ChunkFormat(_count_events, lambda *_: checkins.format_events_csv)
+RELEASED_ROWS = ChunkFormat(
+    lambda _, made: {"events": made.n_events}, lambda *_: released_table.format_released_csv
+)
