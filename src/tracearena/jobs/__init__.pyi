@@ -8,7 +8,15 @@ from .pairs import ReleasePair, open_release_pair
 from .pseudonyms import pseudonymise
 from .reading import ReadingOptions
 from .risk import AuditOptions, Protected, audit, protect
-from .scores import attack_points, score_utility
+from .scores import (
+    attack_points,
+    check_inferred_table,
+    check_inferred_traces,
+    check_obfuscated,
+    score_reidentification,
+    score_trace_inference,
+    score_utility,
+)
 
 __all__ = [
     "AuditOptions",
@@ -21,6 +29,9 @@ __all__ = [
     "ReleasePair",
     "attack_points",
     "audit",
+    "check_inferred_table",
+    "check_inferred_traces",
+    "check_obfuscated",
     "convert",
     "describe",
     "listen",
@@ -29,5 +40,7 @@ __all__ = [
     "protect",
     "pseudonymise",
     "read_gps_traces",
+    "score_reidentification",
+    "score_trace_inference",
     "score_utility",
 ]
