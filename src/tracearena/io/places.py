@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, FileError
-from tracearena.files.io import read_bytes, replacing
+from tracearena.files.io import read_bytes
 from tracearena.io import pwscup
 from tracearena.io.dataframes import FRAME, convert_frame
 from tracearena.io.fields.columns import LONGEST_ID, NUL, PLACES, convert_ids, find_roles
@@ -30,6 +30,7 @@ from tracearena.io.tables import (
     read_parquet,
     read_utf8_bytes,
     split_header,
+    write_frame,
 )
 from tracearena.traces import Box, Grid, IdTable, Places
 
@@ -98,12 +99,7 @@ _OWN = ("sensitive", "row", "column")
 
 def write_place_table(places: Places, path: str | PathLike[str]) -> None:
     """Write the columns of `Places.to_frame`, sensitive places as 1 and others as 0."""
-    frame = places.to_frame().with_columns(pl.col("sensitive").cast(pl.Int8))
-    with replacing(path) as out:
-        if Path(path).suffix == ".parquet":
-            frame.write_parquet(out)
-        else:
-            out.write(frame.write_csv().encode())
+    write_frame(places.to_frame().with_columns(pl.col("sensitive").cast(pl.Int8)), path)
 
 
 def read_place_table(path: str | PathLike[str]) -> Places:
@@ -228,12 +224,7 @@ def read_id_pairs(path: str | PathLike[str], *, one_to_one: bool = True) -> IdTa
 
 def write_id_pairs(table: IdTable, path: str | PathLike[str]) -> None:
     """Write an inferred ID table, as Parquet if the name ends in .parquet, otherwise as CSV."""
-    frame = pl.DataFrame(dict(zip(HEADER, (table.pseudonyms, table.user_ids), strict=True)))
-    with replacing(path) as out:
-        if Path(path).suffix == ".parquet":
-            frame.write_parquet(out)
-        else:
-            out.write(frame.write_csv().encode())
+    write_frame(pl.DataFrame(dict(zip(HEADER, (table.pseudonyms, table.user_ids), strict=True))), path)
 
 
 def _read_pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str]:

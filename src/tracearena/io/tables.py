@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from os.path import commonpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self
 
 import polars as pl
 
@@ -382,6 +382,7 @@ class TextTable:
 # Delimited text to a frame of text columns, with rows of the wrong length marked, and back.
 
 EXTRA = "_extra"
+_ROWS_AT_A_TIME = 1 << 18
 BOM = b"\xef\xbb\xbf"
 _ASCII = re.compile(r"[\x00-\x7f]+")
 WINDOWS_1252 = "text that is not UTF-8, read as Windows-1252 (Western European)"
@@ -558,6 +559,33 @@ def read_headless(
         )
         raise FileError(path, [Fault(None, None, None, problem, "columns")])
     return kept.drop(EXTRA)
+
+
+def write_frame(
+    frame: pl.DataFrame, path: str | PathLike[str], format: Callable[[], pl.DataFrame] | None = None
+) -> None:
+    """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise.
+
+    Parameters
+    ----------
+    format
+        Gives the rows of CSV, where they are not those of the frame.
+    """
+    with replacing(path) as out:
+        if Path(path).suffix == ".parquet":
+            frame.write_parquet(out)
+        else:
+            write_csv_rows(frame if format is None else format(), out)
+
+
+def write_csv_rows(frame: pl.DataFrame, out: IO[bytes], *, has_header: bool = True) -> None:
+    """Write rows as CSV, some at a time.
+
+    Polars does not write to the file itself: it would flush it, which shows in the bytes of a packed one.
+    """
+    for first in range(0, max(frame.height, 1), _ROWS_AT_A_TIME):
+        part = frame.slice(first, _ROWS_AT_A_TIME)
+        out.write(part.write_csv(include_header=has_header and first == 0).encode())
 
 
 def write_tabs(frame: pl.DataFrame, path: str | PathLike[str]) -> None:

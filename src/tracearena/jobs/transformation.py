@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -28,6 +29,8 @@ from tracearena.io.formats import checkins, released_table
 from tracearena.io.large.checkpoint import PartsCheckpoint
 from tracearena.io.large.first_pass import FirstPass
 from tracearena.io.large.user_chunks import UserChunkTable
+from tracearena.io.points import format_points
+from tracearena.io.tables import write_csv_rows
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 from tracearena.traces.row_table import RowTable
 
@@ -36,8 +39,8 @@ Change = Callable[[T, int], Any]
 """Returns what is released of a chunk of users, given the chunk and its number."""
 Count = Callable[[T, Any], dict[str, int]]
 """Counts what is to be known of a chunk and of what was made of it."""
-Text = Callable[[Any, bool], str]
-"""Makes CSV of some users, with a header or without."""
+Text = Callable[[Any], pl.DataFrame]
+"""Returns the rows of CSV for some users."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class ChunkFormat:
     count
         Counts what is to be known of a chunk and of its result.
     build_text
-        Makes, from the table, what was found in it, and the change of a chunk, the function that writes CSV.
+        Makes, from the table, what was found in it, and the change of a chunk, what gives the rows of CSV.
     """
 
     count: Count[Any]
@@ -251,7 +254,7 @@ def write_in_order(parts: Iterator[Any], path: Path, text: Text | None) -> None:
             _write_frames(parts, out)
         else:
             for number, part in enumerate(parts):
-                out.write(text(part, number == 0).encode())
+                write_csv_rows(text(part), out, has_header=number == 0)
 
 
 def _write_frames(parts: Iterator[Any], out: IO[bytes]) -> None:
@@ -297,14 +300,7 @@ def _build_points_text(table: UserChunkTable[GpsTraces], found: FirstPass, chang
     whole_seconds = found.whole_seconds or all(
         not (change(table.traces(one.number), one.number).time_ms % 1000).any() for one in table.portions
     )
-    layout = "%Y-%m-%dT%H:%M:%SZ" if whole_seconds else "%Y-%m-%dT%H:%M:%S%.3fZ"
-
-    def text(part: GpsTraces, has_header: bool) -> str:
-        frame = part.to_frame().with_columns(pl.col("time").dt.to_string(layout))
-        made: str = frame.write_csv(include_header=has_header)
-        return made
-
-    return text
+    return partial(format_points, whole_seconds=whole_seconds)
 
 
 def _count_events(given: Traces, made: Traces) -> dict[str, int]:
@@ -324,13 +320,13 @@ def build_released_format(*, keeps_times: bool) -> ChunkFormat:
         fates = count_fates(given, made, keeps_times=keeps_times)
         return {"events": made.n_events, **fates, **count_oddities(given)}
 
-    return ChunkFormat(count, lambda *_: released_table.format_released_csv)
+    return ChunkFormat(count, lambda *_: released_table.format_released)
 
 
 SAME_TIME = "same time"
 """What is counted of points, and noticed: two of a user at the same time."""
 POINT_ROWS = ChunkFormat(_count_points, _build_points_text)
-EVENT_ROWS = ChunkFormat(_count_events, lambda *_: checkins.format_events_csv)
+EVENT_ROWS = ChunkFormat(_count_events, lambda *_: checkins.format_events)
 RELEASED_ROWS = ChunkFormat(
-    lambda _, made: {"events": made.n_events}, lambda *_: released_table.format_released_csv
+    lambda _, made: {"events": made.n_events}, lambda *_: released_table.format_released
 )
