@@ -30,6 +30,7 @@ from tracearena.jobs.chunking import (
     Transformation,
     can_be_processed_in_chunks,
     is_processed_in_chunks,
+    keep_unchanged,
     transform_table,
 )
 from tracearena.jobs.feedback import note, show_unsaved_progress
@@ -43,7 +44,6 @@ from tracearena.jobs.outputs import (
 )
 from tracearena.jobs.pairs import prepare_for_sglt
 from tracearena.jobs.reading import EVENTS_ONLY, ReadingOptions
-from tracearena.jobs.transformation import keep_unchanged
 from tracearena.traces import GpsTraces, Traces
 from tracearena.traces.geodesy import metres_per_degree
 

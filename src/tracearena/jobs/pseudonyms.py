@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tracearena import arena
 from tracearena.arena.pseudonyms import shuffle_ids
 from tracearena.checks import accepts
 from tracearena.contest import Commitment, Rules, commit, id_table_text
-from tracearena.engine import seed_sequence
+from tracearena.engine import block_ranges, run_blocks, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.files.atomic import replacing_all
 from tracearena.files.io import is_stream, read_bytes, replacing
@@ -33,6 +34,8 @@ from tracearena.jobs.chunking import (
     EVENTS,
     PARTS,
     POINTS,
+    RELEASED_ROWS,
+    Change,
     TableKind,
     TableOutput,
     Transformation,
@@ -52,14 +55,9 @@ from tracearena.jobs.outputs import (
     write_anonymized,
 )
 from tracearena.jobs.reading import LIMITS, ReadingOptions, note_problems, note_unread_columns
-from tracearena.jobs.transformation import (
-    RELEASED_ROWS,
-    Change,
-    build_pseudonym_change,
-    build_renaming,
-)
 from tracearena.metrics import utility_score
-from tracearena.traces import IdTable, ObfuscatedTraces
+from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces
+from tracearena.traces.row_table import RowTable
 
 _OBFUSCATED, _GPS, _EVENTS = "obfuscated traces", "GPS traces", "events"
 _ALLOWED = {
@@ -313,6 +311,31 @@ class PseudonymOutput:
     def out(self) -> Path:
         """Where the release goes."""
         return self.output.path
+
+
+def build_pseudonym_change(table: UserChunkTable[Any], pseudonyms: NDArray[Any]) -> Change[Any]:
+    """Return the change of a chunk of a shuffled table: the same events under pseudonyms."""
+
+    def change(part: RowTable, number: int) -> RowTable:
+        return part.with_user_ids(pseudonyms[part.user_ids])
+
+    return change
+
+
+def build_renaming(table: UserChunkTable[GpsTraces], pseudonyms: NDArray[Any]) -> Change[GpsTraces]:
+    """Return the change of a chunk of a shuffled table: users under pseudonyms, trajectories by number."""
+
+    def work(block: int, first: int, stop: int) -> int:
+        return table.traces(block).n_trajectories
+
+    counts = run_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    before = np.concatenate([[0], np.cumsum(counts)])
+
+    def change(part: GpsTraces, number: int) -> GpsTraces:
+        named = part.with_user_ids(pseudonyms[part.user_ids])
+        return named.with_trajectory_ids(np.arange(before[number], before[number + 1]))
+
+    return change
 
 
 def pseudonymise_in_chunks(
