@@ -174,7 +174,6 @@ def check_obfuscated(
     Example:
       tracearena check obfuscated obftraces.csv --original orgtraces.csv
     """
-
     from tracearena import jobs
 
     _print_check(file, as_json, lambda: jobs.check_obfuscated(file, original, reading=reading))
@@ -192,7 +191,6 @@ def check_inferred_table(
       tracearena check inferred-table etable.csv --reference reftraces.csv \\
           --anonymized pubtraces.csv
     """
-
     from tracearena import jobs
 
     _print_check(file, as_json, lambda: jobs.check_inferred_table(file, reading=reading, **vars(answer)))
@@ -210,7 +208,6 @@ def check_inferred_traces(
       tracearena check inferred-traces etraces.csv --reference reftraces.csv \\
           --anonymized pubtraces.csv
     """
-
     from tracearena import jobs
 
     _print_check(file, as_json, lambda: jobs.check_inferred_traces(file, reading=reading, **vars(answer)))

@@ -9,6 +9,7 @@ from .pseudonyms import pseudonymise
 from .reading import ReadingOptions
 from .risk import AuditOptions, Protected, audit, protect
 from .scores import (
+    AnswerFiles,
     attack_points,
     check_inferred_table,
     check_inferred_traces,
@@ -19,6 +20,7 @@ from .scores import (
 )
 
 __all__ = [
+    "AnswerFiles",
     "AuditOptions",
     "Conversion",
     "ConversionOutputs",

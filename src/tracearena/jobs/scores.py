@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import GpsAttack, catalogue, validation
+from tracearena.checks import accepts
 from tracearena.contest.data import DATA_SETS, require_own_name
 from tracearena.engine import Cluster
 from tracearena.errors import DataError, Fault, FileError, ParameterError
@@ -215,60 +216,72 @@ def check_obfuscated(
     }
 
 
+class AnswerFiles(TypedDict, total=False):
+    """What an answer is compared with.
+
+    Attributes
+    ----------
+    reference, anonymized
+        What the attacker had: reference traces and public ones.
+    original
+        For the judge: the original traces, instead of both.
+    """
+
+    reference: File | None
+    anonymized: File | None
+    original: File | None
+
+
+@accepts(AnswerFiles)
 def check_inferred_table(
     file: File,
     *,
     reading: ReadingOptions = ReadingOptions(),  # noqa: B008
-    reference: File | None = None,
-    anonymized: File | None = None,
-    original: File | None = None,
+    **known: Unpack[AnswerFiles],
 ) -> dict[str, int]:
     """Check an inferred ID table, which must name one user of the reference traces per pseudonym.
 
     Parameters
     ----------
-    reference, anonymized
-        What the attacker had.
-    original
-        For the judge: the original traces, instead of both.
+    **known
+        Keywords of `AnswerFiles`.
     """
     file = Path(file)
-    known = _read_answer_reference(reading, reference, anonymized, original)
-    _require_same_team(file, "etable", known.path)
+    against = _read_answer_reference(reading, **known)
+    _require_same_team(file, "etable", against.path)
     if reading.format != "pwscup" and is_id_table_file(file):
         reading.refuse_limits()
-        table = _read_id_guess(file, known)
+        table = _read_id_guess(file, against)
     else:
-        users = known.frame.user_ids
+        users = against.frame.user_ids
         # If the pseudonyms are not known, they are those that the judge would give.
         judged = np.arange(len(users)) + len(users) + 1
-        rows = judged if known.pseudonyms is None else known.pseudonyms
+        rows = judged if against.pseudonyms is None else against.pseudonyms
         table = pwscup.read_inferred_table(file, rows, users=users, max_bytes=reading.max_bytes)
     return {"rows": len(table), "different_users": len(np.unique(table.user_ids))}
 
 
+@accepts(AnswerFiles)
 def check_inferred_traces(
     file: File,
     *,
-    reading: ReadingOptions = ReadingOptions(),  # noqa: B008
-    reference: File | None = None,
-    anonymized: File | None = None,
-    original: File | None = None,
+    reading: ReadingOptions = ReadingOptions(),
+    **known: Unpack[AnswerFiles],  # noqa: B008
 ) -> dict[str, int]:
     """Check inferred traces, which must have exactly one region per user and time.
 
     Parameters are those of `check_inferred_table`.
     """
     file = Path(file)
-    known = _read_answer_reference(reading, reference, anonymized, original)
-    _require_same_team(file, "etraces", known.path)
+    against = _read_answer_reference(reading, **known)
+    _require_same_team(file, "etraces", against.path)
     source = reading.open(file)
     if reading.format == "pwscup" or source.contest_header == OBFUSCATED:
-        inferred = pwscup.read_inferred_traces(file, known.frame, max_bytes=reading.max_bytes)
+        inferred = pwscup.read_inferred_traces(file, against.frame, max_bytes=reading.max_bytes)
     else:
         reading.refuse_limits()
-        alike = reading.read_alike(source, known.reading).traces
-        truth, inferred = align_files((known.path, known.frame), (file, alike))
+        alike = reading.read_alike(source, against.reading).traces
+        truth, inferred = align_files((against.path, against.frame), (file, alike))
         try:
             places_at(inferred, truth)
         except DataError as error:
@@ -303,13 +316,13 @@ class _AnswerReference:
     pseudonyms: NDArray[Any] | None = None
 
 
-def _read_answer_reference(
-    reading: ReadingOptions, reference: File | None, anonymized: File | None, original: File | None
-) -> _AnswerReference:
+def _read_answer_reference(reading: ReadingOptions, **known: Unpack[AnswerFiles]) -> _AnswerReference:
     """Read the public and reference traces, or the original ones."""
-    before_file, after_file, truth_file = as_path(reference), as_path(anonymized), as_path(original)
+    before_file, after_file = as_path(known.get("reference")), as_path(known.get("anonymized"))
+    truth_file = as_path(known.get("original"))
     if truth_file is not None:
-        refuse_options("an answer that is checked by --original", reference=reference, anonymized=anonymized)
+        what = "an answer that is checked by --original"
+        refuse_options(what, reference=before_file, anonymized=after_file)
         truth = reading.read_events(truth_file)
         return _AnswerReference(truth_file, truth, truth.traces)
     if before_file is None or after_file is None:
