@@ -17,6 +17,7 @@ from tracearena.jobs import ReadingOptions
 
 GRID = ReadingOptions(grid="4x4", bounds="34.7,149.8,35.3,150.4")
 WITH_GRID = ("--grid", "4x4", "--bounds", "34.7,149.8,35.3,150.4")
+CHECKED = {"valid": True, "file": "in.csv"}
 JOBS: dict[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
     "obfuscate": (
         ("obfuscate", "PL(4,1)", "in.csv", "OUT.csv", "--seed", "1"),
@@ -46,6 +47,28 @@ JOBS: dict[str, tuple[tuple[str, ...], Callable[[str], Any]]] = {
         ("score", "utility", "--original", "in.csv", "--obfuscated", "in.csv"),
         lambda out: ta.jobs.score_utility("in.csv", "in.csv").to_dict() | {"valid": True, "threshold": 0.7},
     ),
+    "score traces": (
+        ("score", "trace-inference", "--original", "in.csv", "--inferred", "in.csv"),
+        lambda out: ta.jobs.score_trace_inference("in.csv", "in.csv"),
+    ),
+    "score a table": (
+        ("score", "reidentification", "--id-table", "ids.csv", "--inferred", "ids.csv"),
+        lambda out: ta.jobs.score_reidentification("ids.csv", "ids.csv").to_dict(),
+    ),
+    "check obfuscated": (
+        ("check", "obfuscated", "in.csv", "--original", "in.csv"),
+        lambda out: CHECKED | ta.jobs.check_obfuscated("in.csv", "in.csv"),
+    ),
+    "check a table": (
+        ("check", "inferred-table", "ids.csv", "--original", "in.csv"),
+        lambda out: (
+            CHECKED | {"file": "ids.csv"} | ta.jobs.check_inferred_table("ids.csv", original="in.csv")
+        ),
+    ),
+    "check traces": (
+        ("check", "inferred-traces", "in.csv", "--original", "in.csv"),
+        lambda out: CHECKED | ta.jobs.check_inferred_traces("in.csv", original="in.csv"),
+    ),
 }
 DRAWN = ("commitment",)
 """What comes from the system's source of randomness, and differs."""
@@ -57,6 +80,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     city = ta.simulate(users=6, days=2, seed=1)
     ta.write(city, "in.csv")
+    Path("ids.csv").write_text("".join(["pse_id,user_id\n", *(f"{7 + n},{n + 1}\n" for n in range(6))]))
     rows = [
         f"u{user},2020-01-01T{hour:02d}:00:00Z,35.{user}{hour:02d},139.7"
         for user in range(3)

@@ -19,11 +19,9 @@ from tracearena.cli._app import build_group, delay_stop, print_outcome
 from tracearena.errors import ParameterError
 from tracearena.i18n import format_number
 from tracearena.jobs import feedback
-from tracearena.jobs.feedback import note
 
 if TYPE_CHECKING:
     from tracearena.engine import Cluster, Progress
-    from tracearena.traces import Places
 
 
 SeedOption = Annotated[
@@ -234,19 +232,6 @@ def parse_proportion(name: str, text: str) -> float:
     if not 0 <= value <= 1:
         raise ParameterError.of(name, text, "a share such as 5% or 0.05")
     return value
-
-
-def report_sensitive_places(places: Places, weight: float) -> dict[str, int]:
-    """Return the number of sensitive places; warn if there are none and their weight has no effect."""
-    count = int(places.sensitive.sum())
-    if not count and weight != 1:
-        note(
-            f"warning: none of the {len(places):,} places is sensitive, so the "
-            f"weight of {weight:g} for sensitive "
-            "places has no effect and s_T counts all events alike. Mark sensitive places in the file of "
-            "places: column hospital (regions) or sensitive (a table)"
-        )
-    return {"sensitive_places": count}
 
 
 ClusterOption = Annotated[

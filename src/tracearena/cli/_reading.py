@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from types import MappingProxyType
 from typing import Annotated, Any, get_type_hints
 
@@ -85,7 +85,8 @@ def reads_traces(
     limits
         Limits of submissions that it sets, from `LIMITS`.
     others
-        Further records of options, by the parameters that get them.
+        Further records of options, by the parameters that get them; their options stand in the place of
+        the parameter.
     """
     records = {**others, "reading": ReadingOptions}
     left_out = {*without} | (set() if halves else {"split_at", "reference_days"}) | {*LIMITS} - {*limits}
@@ -102,14 +103,14 @@ def reads_traces(
 
         def declare() -> None:
             own = inspect.signature(command, eval_str=True)
-            kept = [
-                one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-                for one in own.parameters.values()
-                if one.name not in records
-            ]
-            for parameter, record in records.items():
-                hidden = left_out if parameter == "reading" else ()
-                kept += [one for name, one in build_parameters(record).items() if name not in hidden]
+            kept: list[inspect.Parameter] = []
+            for one in own.parameters.values():
+                if one.name in others:
+                    kept += build_parameters(others[one.name]).values()
+                elif one.name != "reading":
+                    kept.append(one.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            options = build_parameters(ReadingOptions)
+            kept += [option for name, option in options.items() if name not in left_out]
             reading.__signature__ = own.replace(parameters=kept)  # type: ignore[attr-defined]
             hints = {one.name: one.annotation for one in kept}
             reading.__annotations__ = hints | {"return": own.return_annotation}
@@ -137,7 +138,10 @@ def build_parameters(record: type) -> dict[str, inspect.Parameter]:
         hints = {name: Annotated[hint, build_reading_option(name)] for name, hint in hints.items()}
     return {
         one.name: inspect.Parameter(
-            one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name]
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if one.default is MISSING else one.default,
+            annotation=hints[one.name],
         )
         for one in fields(record)
     }

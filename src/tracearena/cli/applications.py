@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -21,16 +22,34 @@ OriginalOption = Annotated[
     Path,
     typer.Option("--original", help="Original GPS traces: GeoLife folder or archive, GPX, CSV or Parquet."),
 ]
-
 ReleasedOption = Annotated[Path, typer.Option("--released", help="Released GPS traces of the same users.")]
-
-IdTableOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--id-table",
-        help="Secret table of true identities (CSV pse_id,user_id), if the release has pseudonyms.",
-    ),
+WithinOption = Annotated[
+    float, typer.Option("--within", help="A place this close counts as found, in metres.")
 ]
+LocalTimeOption = Annotated[
+    str | None,
+    typer.Option("--local-time", help="Time zone of days and nights. By default local solar time."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairOptions:
+    """An original and a release of it."""
+
+    original: OriginalOption
+    released: ReleasedOption
+    id_table: Annotated[
+        Path | None,
+        typer.Option(
+            "--id-table",
+            help="Secret table of true identities (CSV pse_id,user_id), if the release has pseudonyms.",
+        ),
+    ] = None
+
+    @property
+    def files(self) -> jobs.ReleasePair:
+        """The same for a job."""
+        return jobs.ReleasePair(self.original, self.released, self.id_table)
 
 
 def register_applications(app: typer.Typer) -> None:
@@ -49,11 +68,10 @@ def register_applications(app: typer.Typer) -> None:
     )
 
 
-@reads_traces(without=EVENTS_ONLY)
+@reads_traces(without=EVENTS_ONLY, others={"pair": PairOptions})
 def hotspots(
     reading: ReadingOptions,
-    original: OriginalOption,
-    released: ReleasedOption,
+    pair: PairOptions,
     box: Annotated[
         str | None,
         typer.Option(
@@ -83,7 +101,6 @@ def hotspots(
             "its border.",
         ),
     ] = 0.0,
-    id_table: IdTableOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -97,9 +114,8 @@ def hotspots(
 
     area = None if box is None else Box.parse(box, "--box")
     noise = _parse_metres(expected_noise)
-    files = jobs.ReleasePair(original, released, id_table)
-    by_id = id_table is not None or noise is None
-    with jobs.open_release_pair(reading, files, "hotspots", cluster=cluster, by_id=by_id) as walk:
+    by_id = pair.id_table is not None or noise is None
+    with jobs.open_release_pair(reading, pair.files, "hotspots", cluster=cluster, by_id=by_id) as walk:
         result = measure_hotspots_in_chunks(
             walk,
             area=area,
@@ -138,11 +154,10 @@ def gossip(
     print_result(result, as_json)
 
 
-@reads_traces(without=EVENTS_ONLY)
+@reads_traces(without=EVENTS_ONLY, others={"pair": PairOptions})
 def uniqueness(
     reading: ReadingOptions,
-    original: OriginalOption,
-    released: ReleasedOption,
+    pair: PairOptions,
     side: Annotated[float, typer.Option("--side", help="Precision of a known place in metres.")] = 250.0,
     window: Annotated[float, typer.Option("--window", help="Precision of a known time in seconds.")] = 3600.0,
     draws: Annotated[int, typer.Option("--draws", min=1, help="Draws per user.")] = 100,
@@ -160,7 +175,6 @@ def uniqueness(
             "--expected-noise", help="Mean noise, such as 500m: short for --mechanism 'GeoInd(500m)'."
         ),
     ] = None,
-    id_table: IdTableOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -171,7 +185,7 @@ def uniqueness(
     """
     from tracearena.algorithms import catalogue
 
-    files = jobs.ReleasePair(original, released, id_table)
+    files = pair.files
     who = files.read_user_mapping()
     known = None if mechanism is None else catalogue.create(mechanism, "gps-obfuscator")
     noise = _parse_metres(expected_noise)
@@ -208,19 +222,12 @@ def uniqueness(
     print_result(result.to_dict(), as_json)
 
 
-@reads_traces(without=EVENTS_ONLY)
+@reads_traces(without=EVENTS_ONLY, others={"pair": PairOptions})
 def homes(
     reading: ReadingOptions,
-    original: OriginalOption,
-    released: ReleasedOption,
-    within: Annotated[
-        float, typer.Option("--within", help="A place this close counts as found, in metres.")
-    ] = 200.0,
-    local: Annotated[
-        str | None,
-        typer.Option("--local-time", help="Time zone of days and nights. By default local solar time."),
-    ] = None,
-    id_table: IdTableOption = None,
+    pair: PairOptions,
+    within: WithinOption = 200.0,
+    local: LocalTimeOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -231,8 +238,7 @@ def homes(
     """
     from tracearena.metrics.applications.homes import compare_homes_in_chunks
 
-    files = jobs.ReleasePair(original, released, id_table)
-    with jobs.open_release_pair(reading, files, "homes", cluster=cluster) as walk:
+    with jobs.open_release_pair(reading, pair.files, "homes", cluster=cluster) as walk:
         result = compare_homes_in_chunks(walk, timezone=local, within_m=within)
     for what, users, found, chance, error in (
         ("home", result.users_with_home, result.home_found, result.home_chance, result.home_error_m),
@@ -252,25 +258,18 @@ def homes(
     print_result(result.to_dict(), as_json)
 
 
-@reads_traces(without=EVENTS_ONLY)
+@reads_traces(without=EVENTS_ONLY, others={"pair": PairOptions})
 def zones(
     reading: ReadingOptions,
-    original: OriginalOption,
-    released: ReleasedOption,
+    pair: PairOptions,
     mechanism: Annotated[
         str,
         typer.Option(
             "--mechanism", help="Defence that the attacker knows: 'Zones(500m)' or 'TrimEnds(300m)'."
         ),
     ],
-    within: Annotated[
-        float, typer.Option("--within", help="A home this close counts as found, in metres.")
-    ] = 100.0,
-    local: Annotated[
-        str | None,
-        typer.Option("--local-time", help="Time zone of nights. By default local solar time."),
-    ] = None,
-    id_table: IdTableOption = None,
+    within: WithinOption = 100.0,
+    local: LocalTimeOption = None,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -285,8 +284,7 @@ def zones(
 
     known = catalogue.create(mechanism, "gps-obfuscator")
     zone_circle(known)
-    files = jobs.ReleasePair(original, released, id_table)
-    with jobs.open_release_pair(reading, files, "users", cluster=cluster) as walk:
+    with jobs.open_release_pair(reading, pair.files, "users", cluster=cluster) as walk:
         result = find_homes_in_walk(walk, mechanism=known, within_m=within, timezone=local)
     if result.home_found is None:
         note("home: none was found in the original traces, so there was nothing to look for")
@@ -299,12 +297,10 @@ def zones(
     print_result(result.to_dict(), as_json)
 
 
-@reads_traces(without=EVENTS_ONLY)
+@reads_traces(without=EVENTS_ONLY, others={"pair": PairOptions})
 def error(
     reading: ReadingOptions,
-    original: OriginalOption,
-    released: ReleasedOption,
-    id_table: IdTableOption = None,
+    pair: PairOptions,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -315,8 +311,7 @@ def error(
     """
     from tracearena.metrics.applications.error import measure_error_in_chunks
 
-    files = jobs.ReleasePair(original, released, id_table)
-    with jobs.open_release_pair(reading, files, "points", cluster=cluster) as walk:
+    with jobs.open_release_pair(reading, pair.files, "points", cluster=cluster) as walk:
         result = measure_error_in_chunks(walk)
     print_result(result.to_dict(), as_json)
 

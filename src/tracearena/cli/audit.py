@@ -124,7 +124,6 @@ def parse_limits(said: Sequence[str]) -> dict[str, float]:
 @reads_traces(others={"measuring": MeasuringOptions})
 def audit(
     reading: ReadingOptions,
-    measuring: MeasuringOptions,
     file: FileArgument,
     out: OutOption,
     released: Annotated[
@@ -156,6 +155,8 @@ def audit(
     tables: CsvOption = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
+    *,
+    measuring: MeasuringOptions,
 ) -> None:
     """Measure the privacy risk of traces: can people be singled out, found again, or profiled?
 
@@ -194,7 +195,6 @@ NOTHING_HOLDS = 3
 @reads_traces(others={"measuring": MeasuringOptions})
 def protect(
     reading: ReadingOptions,
-    measuring: MeasuringOptions,
     file: FileArgument,
     safer: Annotated[
         Path,
@@ -222,6 +222,8 @@ def protect(
     tables: CsvOption = False,
     seed: SeedOption = None,
     as_json: JsonOption = False,
+    *,
+    measuring: MeasuringOptions,
 ) -> None:
     """Find the most useful defence that keeps the risk limits, apply it, and audit the release.
 

@@ -263,8 +263,8 @@ def _serve_simulation(
 
     Parameters
     ----------
-    charter
-        The contest.
+    contest_file
+        The contest that is served.
     write
         Writes its data to a new folder.
     serving

@@ -107,10 +107,10 @@ def sweep(
           --plot table.svg
     """
     from tracearena.arena.ensemble import Scoring
-    from tracearena.cli._output import report_sensitive_places
     from tracearena.engine import get_checkpoint_path, read_checkpoint_seed
     from tracearena.files.atomic import replacing_all
     from tracearena.jobs.pairs import read_halves
+    from tracearena.jobs.scores import report_sensitive_places
     from tracearena.papers import style
     from tracearena.papers.data import read_published_teams
 
@@ -239,8 +239,8 @@ def bounds(
     Example:
       tracearena bounds bounds.csv --original org.csv --reference ref.csv
     """
-    from tracearena.cli._output import report_sensitive_places
     from tracearena.jobs.pairs import read_halves
+    from tracearena.jobs.scores import report_sensitive_places
 
     check_outputs(out, inputs=(reference, original, *reading.files))
     halves = read_halves(reading, reference, original)

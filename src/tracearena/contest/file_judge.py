@@ -53,10 +53,9 @@ class Judgement:
 
     Attributes
     ----------
-    intake
-        What lay in the folder.
-    rules
-        The rules by which it was judged.
+    intake, rules
+        What the folder holds, with the files whose names say that they do not count, and the rules by
+        which it was judged.
     utilities, attacks
         The records that count.
     refused

@@ -79,6 +79,9 @@ class TraceBuilder:
 
     Attributes
     ----------
+    places, clock
+        The places of all events, and their instants. Without a first day the instants of the clock are
+        those of the events.
     extent
         From when to when all events are.
     is_stamped

@@ -17,19 +17,20 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, FileError
-from tracearena.files.io import read_bytes, replacing, require_columns
+from tracearena.files.io import read_bytes
 from tracearena.io import pwscup
 from tracearena.io.dataframes import FRAME, convert_frame
 from tracearena.io.fields.columns import LONGEST_ID, NUL, PLACES, convert_ids, find_roles
 from tracearena.io.formats import checkins
 from tracearena.io.tables import (
+    ROW,
     check_column_type,
     is_parquet,
+    read_named_columns,
     read_parquet,
-    read_rows,
     read_utf8_bytes,
     split_header,
-    split_header_fields,
+    write_frame,
 )
 from tracearena.traces import Box, Grid, IdTable, Places
 
@@ -92,17 +93,13 @@ def read_places_beside(path: Path, format: str) -> Places:
 # Places in a CSV or Parquet file of our own: one row per place.
 
 _BOUND_DECIMALS = 9
+_NEEDED = {"venue", "lat", "lon"}
 _OWN = ("sensitive", "row", "column")
 
 
 def write_place_table(places: Places, path: str | PathLike[str]) -> None:
     """Write the columns of `Places.to_frame`, sensitive places as 1 and others as 0."""
-    frame = places.to_frame().with_columns(pl.col("sensitive").cast(pl.Int8))
-    with replacing(path) as out:
-        if Path(path).suffix == ".parquet":
-            frame.write_parquet(out)
-        else:
-            out.write(frame.write_csv().encode())
+    write_frame(places.to_frame().with_columns(pl.col("sensitive").cast(pl.Int8)), path)
 
 
 def read_place_table(path: str | PathLike[str]) -> Places:
@@ -110,19 +107,15 @@ def read_place_table(path: str | PathLike[str]) -> Places:
 
     With the columns ``row`` and ``column`` the places must be all cells of a grid, in its order.
     """
-    if is_parquet(path):
-        raw = read_parquet(
-            path, lambda names: [*find_roles(names, PLACES).values(), *(set(_OWN) & set(names))] or names[:12]
-        )
-        return _build_checked_places(_select_place_columns(raw, path), path)
-    header, rest = split_header(read_utf8_bytes(path))
-    names, separator = split_header_fields(header)
-    require_columns(path, len(names))
-    columns = [f"column {i}" for i in range(len(names))]
-    frame = read_rows(path, rest, columns, separator, quoted=True)
-    if len(set(names)) != len(names):
-        raise FileError.whole(path, "has two columns with the same name", "columns", header)
-    return _build_checked_places(frame.select(columns).rename(dict(zip(columns, names, strict=True))), path)
+
+    def choose(names: list[str]) -> list[str]:
+        if len(set(names)) != len(names):
+            raise FileError.whole(path, "has two columns with the same name", "columns", ",".join(names))
+        found = find_roles(names, PLACES)
+        return [*found.values(), *(set(_OWN) & set(names))] if set(found) >= _NEEDED else names[:12]
+
+    raw = read_named_columns(path, choose).drop(ROW)
+    return _build_checked_places(_select_place_columns(raw, path), path)
 
 
 def build_places(frame: Any) -> Places:
@@ -132,7 +125,7 @@ def build_places(frame: Any) -> Places:
 
 def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Places:
     found = find_roles(frame.columns, PLACES)
-    if not {"venue", "lat", "lon"} <= set(found):
+    if not set(found) >= _NEEDED:
         names = ", ".join(frame.columns[:12])
         raise FileError.whole(path, "no columns for a place, latitude and longitude", "columns", names)
     degrees = []
@@ -174,7 +167,7 @@ def _build_checked_places(frame: pl.DataFrame, path: str | PathLike[str]) -> Pla
 
 def _select_place_columns(raw: pl.DataFrame, path: str | PathLike[str]) -> pl.DataFrame:
     kinds = {column: role for role, column in find_roles(raw.columns, PLACES).items()}
-    if not {"venue", "lat", "lon"} <= set(kinds.values()):
+    if not set(kinds.values()) >= _NEEDED:
         return raw
     # A frame may have columns of its own under names that events have, such as a time.
     known = [name for name in raw.columns if name in kinds or name in _OWN]
@@ -231,12 +224,7 @@ def read_id_pairs(path: str | PathLike[str], *, one_to_one: bool = True) -> IdTa
 
 def write_id_pairs(table: IdTable, path: str | PathLike[str]) -> None:
     """Write an inferred ID table, as Parquet if the name ends in .parquet, otherwise as CSV."""
-    frame = pl.DataFrame(dict(zip(HEADER, (table.pseudonyms, table.user_ids), strict=True)))
-    with replacing(path) as out:
-        if Path(path).suffix == ".parquet":
-            frame.write_parquet(out)
-        else:
-            out.write(frame.write_csv().encode())
+    write_frame(pl.DataFrame(dict(zip(HEADER, (table.pseudonyms, table.user_ids), strict=True))), path)
 
 
 def _read_pairs(path: str | PathLike[str], *, one_to_one: bool) -> dict[str, str]:

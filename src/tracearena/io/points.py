@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, ParameterError
-from tracearena.files.io import replacing
 from tracearena.io.discretisation import compute_robust_box
 from tracearena.io.fields.columns import (
     LONGEST_ID,
@@ -30,7 +28,7 @@ from tracearena.io.fields.coordinates import (
 from tracearena.io.options import AS_NAMED, Choices, Layout
 from tracearena.io.report import Reading, Report
 from tracearena.io.rows import Rows, drop_bad_rows, parse_table_rows, sort_rows
-from tracearena.io.tables import read_role_rows
+from tracearena.io.tables import read_role_rows, write_frame
 from tracearena.traces import Box, Clock, GpsTraces, Grid, Places, Traces, time
 from tracearena.traces.clock import DAY_S
 from tracearena.traces.gps import number_trajectories
@@ -300,11 +298,12 @@ def read(
 
 def write(traces: GpsTraces, path: str | PathLike[str]) -> None:
     """Write the points as CSV (``.csv``, ``.csv.gz``) or Parquet (``.parquet``)."""
-    frame = traces.to_frame()
-    with replacing(path) as out:
-        if Path(path).suffix == ".parquet":
-            frame.write_parquet(out)
-            return
-        whole = bool((traces.time_ms % 1000 == 0).all())
-        layout = "%Y-%m-%dT%H:%M:%SZ" if whole else "%Y-%m-%dT%H:%M:%S%.3fZ"
-        frame.with_columns(pl.col("time").dt.to_string(layout)).write_csv(out)
+    whole_seconds = bool((traces.time_ms % 1000 == 0).all())
+    write_frame(traces.to_frame(), path, lambda: format_points(traces, whole_seconds=whole_seconds))
+
+
+def format_points(traces: GpsTraces, *, whole_seconds: bool) -> pl.DataFrame:
+    """Return the rows of CSV, whose times have no fractions of a second if all are whole ones."""
+    style = "%Y-%m-%dT%H:%M:%SZ" if whole_seconds else "%Y-%m-%dT%H:%M:%S%.3fZ"
+    rows: pl.DataFrame = traces.to_frame().with_columns(pl.col("time").dt.to_string(style))
+    return rows

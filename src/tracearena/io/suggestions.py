@@ -58,16 +58,17 @@ _HINTS = {"lat": ("lat", "breite", "緯度"), "lon": ("lon", "lng", "laenge", "�
 
 @dataclass(frozen=True)
 class Proposal:
-    """A layout to try.
+    """A layout to try, for a table that names its columns in a way nobody knows.
 
     Attributes
     ----------
     layout
-        What would be said about the table.
+        The layout: columns, delimiter, decimal separator and format of times as the first rows suggest
+        them.
     rows
-        Its first rows as they would be read: user, time, latitude and longitude, or place.
+        The first rows as they would be read: user, time, latitude and longitude, or place.
     doubts
-        What might as well be otherwise, for people to decide.
+        What the first rows leave open, such as whether the day or the month comes first.
     whose
         Of a folder whose files name nobody, whose each file is.
     """

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from os import PathLike
 from os.path import commonpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Self
 
 import polars as pl
 
@@ -242,14 +242,6 @@ def read_parquet_schema(path: str | PathLike[str]) -> Mapping[str, pl.DataType]:
     return schema
 
 
-def list_parquet_columns(path: str | PathLike[str]) -> list[str]:
-    """Return the names of the columns of a Parquet file, none if it is broken."""
-    try:
-        return list(read_parquet_schema(path))
-    except FileError:
-        return []
-
-
 def check_column_type(column: pl.Series, role: str, path: str | PathLike[str]) -> pl.Series:
     """Return a column as text, numbers of 64 bits, or for times as dates; refuse every other kind.
 
@@ -390,6 +382,7 @@ class TextTable:
 # Delimited text to a frame of text columns, with rows of the wrong length marked, and back.
 
 EXTRA = "_extra"
+_ROWS_AT_A_TIME = 1 << 18
 BOM = b"\xef\xbb\xbf"
 _ASCII = re.compile(r"[\x00-\x7f]+")
 WINDOWS_1252 = "text that is not UTF-8, read as Windows-1252 (Western European)"
@@ -510,6 +503,34 @@ def read_rows(
         raise FileError.whole(path, problem, "unreadable") from None
 
 
+def read_named_columns(
+    path: str | PathLike[str], chosen: Callable[[list[str]], list[str]], report: Report | None = None
+) -> pl.DataFrame:
+    """Return some columns of a CSV or Parquet file with the number of each row; those of CSV are text.
+
+    Parameters
+    ----------
+    chosen
+        Chooses columns by their names.
+    report
+        Gets the rows with more fields than the header, which are dropped then.
+    """
+    if is_parquet(path):
+        return read_parquet(path, chosen).with_row_index(ROW, 1)
+    header, rest = split_header(read_utf8_bytes(path))
+    names, separator = split_header_fields(header)
+    require_columns(path, len(names))
+    if not rest.strip():
+        raise FileError.whole(path, "has a header and no rows", "empty")
+    plain = [f"column {i}" for i in range(len(names))]
+    frame = read_rows(path, rest, plain, separator, quoted=True)
+    if report is not None:
+        frame = report.sift(frame, build_length_rules(()))
+        report.refuse_if_nothing_is_left(frame.height)
+    named = {plain[names.index(name)]: name for name in chosen(names)}
+    return frame.select("row", *named).rename({"row": ROW, **named})
+
+
 def build_length_rules(columns: Sequence[str], shown: str = "") -> list[DropRule]:
     """Rules for rows with too many or too few fields; the columns may be shown under other names."""
     rules = [DropRule(reason="too many fields", bad=pl.col(EXTRA).is_not_null(), column=EXTRA)]
@@ -538,6 +559,33 @@ def read_headless(
         )
         raise FileError(path, [Fault(None, None, None, problem, "columns")])
     return kept.drop(EXTRA)
+
+
+def write_frame(
+    frame: pl.DataFrame, path: str | PathLike[str], format: Callable[[], pl.DataFrame] | None = None
+) -> None:
+    """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise.
+
+    Parameters
+    ----------
+    format
+        Gives the rows of CSV, where they are not those of the frame.
+    """
+    with replacing(path) as out:
+        if Path(path).suffix == ".parquet":
+            frame.write_parquet(out)
+        else:
+            write_csv_rows(frame if format is None else format(), out)
+
+
+def write_csv_rows(frame: pl.DataFrame, out: IO[bytes], *, has_header: bool = True) -> None:
+    """Write rows as CSV, some at a time.
+
+    Polars does not write to the file itself: it would flush it, which shows in the bytes of a packed one.
+    """
+    for first in range(0, max(frame.height, 1), _ROWS_AT_A_TIME):
+        part = frame.slice(first, _ROWS_AT_A_TIME)
+        out.write(part.write_csv(include_header=has_header and first == 0).encode())
 
 
 def write_tabs(frame: pl.DataFrame, path: str | PathLike[str]) -> None:

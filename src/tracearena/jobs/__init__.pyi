@@ -8,9 +8,19 @@ from .pairs import ReleasePair, open_release_pair
 from .pseudonyms import pseudonymise
 from .reading import ReadingOptions
 from .risk import AuditOptions, Protected, audit, protect
-from .scores import attack_points, score_utility
+from .scores import (
+    AnswerFiles,
+    attack_points,
+    check_inferred_table,
+    check_inferred_traces,
+    check_obfuscated,
+    score_reidentification,
+    score_trace_inference,
+    score_utility,
+)
 
 __all__ = [
+    "AnswerFiles",
     "AuditOptions",
     "Conversion",
     "ConversionOutputs",
@@ -21,6 +31,9 @@ __all__ = [
     "ReleasePair",
     "attack_points",
     "audit",
+    "check_inferred_table",
+    "check_inferred_traces",
+    "check_obfuscated",
     "convert",
     "describe",
     "listen",
@@ -29,5 +42,7 @@ __all__ = [
     "protect",
     "pseudonymise",
     "read_gps_traces",
+    "score_reidentification",
+    "score_trace_inference",
     "score_utility",
 ]

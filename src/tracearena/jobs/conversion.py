@@ -30,8 +30,8 @@ from tracearena.jobs.chunking import (
     Transformation,
     can_be_processed_in_chunks,
     is_processed_in_chunks,
-    transform_event_table,
-    transform_point_table,
+    keep_unchanged,
+    transform_table,
 )
 from tracearena.jobs.feedback import note, show_unsaved_progress
 from tracearena.jobs.outputs import (
@@ -44,7 +44,6 @@ from tracearena.jobs.outputs import (
 )
 from tracearena.jobs.pairs import prepare_for_sglt
 from tracearena.jobs.reading import EVENTS_ONLY, ReadingOptions
-from tracearena.jobs.transformation import keep_unchanged, write_events
 from tracearena.traces import GpsTraces, Traces
 from tracearena.traces.geodesy import metres_per_degree
 
@@ -209,8 +208,9 @@ def _convert_event_chunks(
         users=USERS_PER_PART if output.in_parts else 1,
     )
     with ExitStack() if output.in_parts else replacing_all():
-        found, counts = transform_event_table(reading, file, output, job, write_events)
-    return found.report.to_dict() | {
+        found, counts = transform_table(EVENTS, reading, file, output, job)
+    report: dict[str, Any] = found.report.to_dict()
+    return report | {
         "to": output.to or "table",
         "users": len(found.users),
         "events": counts["events"],
@@ -237,8 +237,8 @@ def _convert_point_chunks(reading: ReadingOptions, file: Input, output: TableOut
         depends_on=("convert",),
         check=lambda found: chunking.refuse_useless_zone(reading, found.report),
     )
-    written = transform_point_table(reading, file, output, job)
-    result = {"format": "gps", "users": written.users - written.silent, "points": written.points}
+    found, counts = transform_table(POINTS, reading, file, output, job)
+    result = {"format": "gps", "users": found.n_users - counts["silent"], "points": counts["points"]}
     return result | {"to": output.to or "points", "written": [str(output.path)]}
 
 

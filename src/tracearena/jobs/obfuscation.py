@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tracearena.algorithms import GpsObfuscator, Obfuscator, catalogue, validation
+from tracearena.algorithms.base import Algorithm, Defence
+from tracearena.arena.sweep import digest_code
 from tracearena.checks import accepts
-from tracearena.engine import seed_sequence
+from tracearena.engine import block_ranges, run_blocks, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.io import Input
+from tracearena.io.discretisation import count_oddities
+from tracearena.io.formats import released_table
+from tracearena.io.large import UserChunkTable
 from tracearena.io.writers import choose_points_format
 from tracearena.jobs import chunking
 from tracearena.jobs.chunking import (
     EVENTS,
     POINTS,
+    Change,
+    ChunkFormat,
     TableOutput,
     Transformation,
     is_processed_in_chunks,
-    transform_event_table,
-    transform_point_table,
+    transform_table,
 )
 from tracearena.jobs.feedback import note, show_unsaved_progress
 from tracearena.jobs.outputs import (
@@ -33,14 +41,8 @@ from tracearena.jobs.outputs import (
     write_obfuscated,
 )
 from tracearena.jobs.reading import ReadingOptions, note_unread_columns
-from tracearena.jobs.transformation import (
-    build_event_obfuscation,
-    build_point_obfuscation,
-    count_fates,
-    describe_algorithm,
-    write_released,
-)
 from tracearena.obfuscation.gps import DIGITS, round_coordinates
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 _FATES = ("kept", "moved", "withheld", "generalised", "deleted")
 
@@ -158,9 +160,9 @@ def _obfuscate_event_chunks(
         build_change=lambda table, root: build_event_obfuscation(table, obfuscator, root),
         depends_on=(*describe_algorithm(obfuscator), seed),
         root=seed_sequence(choose_release_seed(seed)),
+        form=build_released_format(keeps_times=obfuscator.keeps_times),
     )
-    write = partial(write_released, keeps_times=obfuscator.keeps_times)
-    found, counts = transform_event_table(reading, source, output, job, write)
+    found, counts = transform_table(EVENTS, reading, source, output, job)
     fates = {name: counts[name] for name in _FATES if name in counts}
     return {"users": len(found.users), "cells": counts["events"], **fates}
 
@@ -194,8 +196,9 @@ def _obfuscate_points(
             root=seed_sequence(choose_release_seed(seed)),
         )
         note_unread_columns(source, "points")
-        written = transform_point_table(reading, source, output, job)
-        counts = {"users": written.users, "points": written.points, "points_withheld": written.withheld}
+        found, written = transform_table(POINTS, reading, source, output, job)
+        withheld = found.n_points - written["points"]
+        counts = {"users": found.n_users, "points": written["points"], "points_withheld": withheld}
     else:
         if output.in_parts or output.cluster is not None or output.resume:
             raise ParameterError(
@@ -211,3 +214,87 @@ def _obfuscate_points(
         withheld = len(traces) - len(released)
         counts = {"users": released.n_users, "points": released.n_points, "points_withheld": withheld}
     return {"defence": str(obfuscator), "file": str(out)} | counts
+
+
+# What a defence makes of a chunk: the same as if it had the whole table.
+
+
+def describe_algorithm(algorithm: Algorithm) -> tuple[str, ...]:
+    """Return which algorithm it is: its class, its parameters, and the code of a class from elsewhere."""
+    kind = type(algorithm)
+    return kind.__module__, kind.__qualname__, repr(algorithm), digest_code([algorithm])
+
+
+def build_event_obfuscation(
+    table: UserChunkTable[Traces], defence: Obfuscator, root: np.random.SeedSequence
+) -> Change[Traces]:
+    """Return what a defence makes of a chunk: the same as if it had the whole table."""
+    before = count_draws_before(table, defence)
+
+    def change(part: Traces, number: int) -> ObfuscatedTraces:
+        first, total = int(before[number]), int(before[-1])
+        return validation.run_transform_part(defence, part, seed=root, first=first, total=total)
+
+    return change
+
+
+def build_point_obfuscation(
+    table: UserChunkTable[GpsTraces], defence: GpsObfuscator, root: np.random.SeedSequence, digits: int
+) -> Change[GpsTraces]:
+    """Return what a defence makes of a chunk: the same as if it had the whole table."""
+    before = count_draws_before(table, defence)
+    is_ours = not validation.is_foreign(defence)
+
+    def change(part: GpsTraces, number: int) -> GpsTraces:
+        first, total = int(before[number]), int(before[-1])
+        moved = validation.run_gps_transform_part(defence, part, seed=root, first=first, total=total)
+        if is_ours:
+            return moved
+        # Our own defences round already; a class from elsewhere need not know that it should.
+        from tracearena.obfuscation.gps import round_coordinates
+
+        return round_coordinates(moved, digits)
+
+    return change
+
+
+def count_draws_before(table: UserChunkTable[Any], defence: Defence[Any, Any]) -> NDArray[np.int64]:
+    """Count the draws of the chunks before each, and of all; where a row is one draw, nothing is read."""
+
+    def work(block: int, first: int, stop: int) -> int:
+        return defence.draws(table.traces(block))
+
+    if defence.counts_draws:
+        draws = run_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    else:
+        draws = [len(one) for one in table.portions]
+    return np.concatenate([[0], np.cumsum(draws)]).astype(np.int64)
+
+
+def build_released_format(*, keeps_times: bool) -> ChunkFormat:
+    """Return the format of what is released of events, which counts what became of them.
+
+    Parameters
+    ----------
+    keeps_times
+        Whether the events of the release are the table's in their order.
+    """
+
+    def count(given: Traces, made: ObfuscatedTraces) -> dict[str, int]:
+        fates = count_fates(given, made, keeps_times=keeps_times)
+        return {"events": made.n_events, **fates, **count_oddities(given)}
+
+    return ChunkFormat(count, lambda *_: released_table.format_released)
+
+
+def count_fates(given: Traces, made: ObfuscatedTraces, *, keeps_times: bool) -> dict[str, int]:
+    """Count what became of events: how many were kept, moved, left out, generalised, deleted.
+
+    Where times are changed it is unknown which event is which, and so which were moved.
+    """
+    if keeps_times:
+        kept = int((made.codes == given.place_index).sum())
+        places = {"kept": kept, "moved": int(made.is_single.sum()) - kept}
+    else:
+        places = {"withheld": given.n_events - made.n_events}
+    return {**places, "generalised": int(made.is_set.sum()), "deleted": int(made.is_deleted.sum())}

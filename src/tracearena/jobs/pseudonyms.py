@@ -11,20 +11,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tracearena import arena
 from tracearena.arena.pseudonyms import shuffle_ids
 from tracearena.checks import accepts
 from tracearena.contest import Commitment, Rules, commit, id_table_text
-from tracearena.engine import seed_sequence
+from tracearena.engine import block_ranges, run_blocks, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.files.atomic import replacing_all
 from tracearena.files.io import is_stream, read_bytes, replacing
 from tracearena.io import Input, pwscup, read_released, write
 from tracearena.io.formats import checkins
 from tracearena.io.id_mapping import check_no_stale_key, copy_key_beside
-from tracearena.io.large import PartsCheckpoint, UserChunkTable, shuffle_users
+from tracearena.io.large import UserChunkTable, shuffle_users
 from tracearena.io.large.first_pass import FirstPass
 from tracearena.io.places import read_places
 from tracearena.io.writers import guess_format_by_name
@@ -33,12 +34,12 @@ from tracearena.jobs.chunking import (
     EVENTS,
     PARTS,
     POINTS,
+    RELEASED_ROWS,
+    Change,
     TableKind,
     TableOutput,
     Transformation,
     is_processed_in_chunks,
-    transform_event_table,
-    transform_point_table,
     transform_table,
 )
 from tracearena.jobs.comparison import open_release_chunks
@@ -54,15 +55,9 @@ from tracearena.jobs.outputs import (
     write_anonymized,
 )
 from tracearena.jobs.reading import LIMITS, ReadingOptions, note_problems, note_unread_columns
-from tracearena.jobs.transformation import (
-    Change,
-    build_pseudonym_change,
-    build_renaming,
-    write_anonymized_chunks,
-    write_events,
-)
 from tracearena.metrics import utility_score
-from tracearena.traces import IdTable, ObfuscatedTraces
+from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces
+from tracearena.traces.row_table import RowTable
 
 _OBFUSCATED, _GPS, _EVENTS = "obfuscated traces", "GPS traces", "events"
 _ALLOWED = {
@@ -159,7 +154,7 @@ def _pseudonymise_obfuscated(
         reading.refuse_layout("released traces without --original")
         reading.refuse_limits()
         if is_processed_in_chunks(RELEASES, reading, file, asked.output):
-            return pseudonymise_in_chunks(reading, file, asked, write_pseudonymised_release)
+            return pseudonymise_in_chunks(RELEASES, reading, file, asked)
     form = choose_output_form(out, None, contest=contest)
     if original is None:
         alone = read_released(file, places=reading.places, times=reading.times)
@@ -191,7 +186,7 @@ def _pseudonymise_obfuscated(
 def _pseudonymise_points(reading: ReadingOptions, file: Input, asked: PseudonymOutput) -> dict[str, Any]:
     out = asked.out
     if is_processed_in_chunks(POINTS, reading, file, asked.output):
-        return pseudonymise_in_chunks(reading, file, asked, write_pseudonymised_points, rename=build_renaming)
+        return pseudonymise_in_chunks(POINTS, reading, file, asked, rename=build_renaming)
     traces = chunking.read_gps_traces(reading, file)
     note_unread_columns(file, "points")
     released, table = arena.pseudonymise_users(traces, seed=choose_release_seed(asked.seed))
@@ -205,7 +200,7 @@ def _pseudonymise_events(reading: ReadingOptions, file: Input, asked: PseudonymO
     out = asked.out
     if is_processed_in_chunks(EVENTS, reading, file, asked.output):
         users = chunking.USERS_PER_PART if asked.output.in_parts else 1
-        return pseudonymise_in_chunks(reading, file, asked, write_pseudonymised_events, users=users)
+        return pseudonymise_in_chunks(EVENTS, reading, file, asked, users=users)
     traces, report = reading.read_events(file)
     note_unread_columns(file, report.format)
     to = guess_format_by_name(out, like=report.format)
@@ -318,11 +313,36 @@ class PseudonymOutput:
         return self.output.path
 
 
+def build_pseudonym_change(table: UserChunkTable[Any], pseudonyms: NDArray[Any]) -> Change[Any]:
+    """Return the change of a chunk of a shuffled table: the same events under pseudonyms."""
+
+    def change(part: RowTable, number: int) -> RowTable:
+        return part.with_user_ids(pseudonyms[part.user_ids])
+
+    return change
+
+
+def build_renaming(table: UserChunkTable[GpsTraces], pseudonyms: NDArray[Any]) -> Change[GpsTraces]:
+    """Return the change of a chunk of a shuffled table: users under pseudonyms, trajectories by number."""
+
+    def work(block: int, first: int, stop: int) -> int:
+        return table.traces(block).n_trajectories
+
+    counts = run_blocks(work, block_ranges(len(table.portions), 1), anywhere=True, report=True)
+    before = np.concatenate([[0], np.cumsum(counts)])
+
+    def change(part: GpsTraces, number: int) -> GpsTraces:
+        named = part.with_user_ids(pseudonyms[part.user_ids])
+        return named.with_trajectory_ids(np.arange(before[number], before[number + 1]))
+
+    return change
+
+
 def pseudonymise_in_chunks(
+    kind: TableKind[Any],
     reading: ReadingOptions,
     file: Input,
     asked: PseudonymOutput,
-    write: Callable[[ReadingOptions, Input, TableOutput, Transformation], Any],
     *,
     rename: Callable[[UserChunkTable[Any], NDArray[Any]], Change[Any]] = build_pseudonym_change,
     users: int = 1,
@@ -335,8 +355,6 @@ def pseudonymise_in_chunks(
 
     Parameters
     ----------
-    write
-        Writes the release, given how it is read, what it is, where it goes, and what is made of it.
     rename
         Gives, from a shuffled table and the pseudonyms of its users, the change of a chunk.
     users
@@ -372,41 +390,9 @@ def pseudonymise_in_chunks(
         sealed=sealed,
     )
     with ExitStack() if asked.output.in_parts else replacing_all():
-        write(reading, file, asked.output, job)
+        note_unread_columns(file, "points" if kind is POINTS else "table")
+        transform_table(kind, reading, file, asked.output, job)
     return {"file": str(asked.out), **kept}
-
-
-def write_pseudonymised_events(
-    reading: ReadingOptions, file: Input, output: TableOutput, job: Transformation
-) -> None:
-    """Write a table of events under pseudonyms."""
-    note_unread_columns(file, "table")
-    transform_event_table(reading, file, output, job, write_events)
-
-
-def write_pseudonymised_points(
-    reading: ReadingOptions, file: Input, output: TableOutput, job: Transformation
-) -> None:
-    """Write a table of points under pseudonyms."""
-    note_unread_columns(file, "points")
-    transform_point_table(reading, file, output, job)
-
-
-def write_pseudonymised_release(
-    reading: ReadingOptions, file: Input, output: TableOutput, job: Transformation
-) -> None:
-    """Write a table of released traces under pseudonyms."""
-
-    def write(
-        table: UserChunkTable[ObfuscatedTraces],
-        found: FirstPass,
-        out: Path,
-        change: Change[ObfuscatedTraces],
-        parts: PartsCheckpoint | None,
-    ) -> None:
-        write_anonymized_chunks(table, out, change, unfinished=parts)
-
-    transform_table(RELEASES, reading, file, output, job, write)
 
 
 def _find_release_problem(reading: ReadingOptions, source: Input) -> str | None:
@@ -424,5 +410,9 @@ def _open_release_table(
 
 
 RELEASES = TableKind(
-    "events", "a Parquet file of released traces", _find_release_problem, _open_release_table
+    "events",
+    "a Parquet file of released traces",
+    _find_release_problem,
+    _open_release_table,
+    RELEASED_ROWS,
 )

@@ -209,17 +209,6 @@ def _row_similarity(
 
 
 @njit(cache=True, nogil=True)
-def first_order_value(pair_shares: Floats, pi_u: Floats, p_u: Floats, p_v: Floats, sigma: Ints) -> float:
-    """Σ P(τ,τ') Σ_r π_r^τ(u) Σ_r' min(p_{r,r'}(u), p_{σ_τ(r),σ_τ'(r')}(v))."""
-    total = 0.0
-    for tau in range(len(pair_shares)):
-        for r in range(p_u.shape[2]):
-            if pi_u[tau, r] > 0.0:
-                total += _row_similarity(pair_shares, pi_u, p_u, p_v, sigma, tau, r)
-    return total
-
-
-@njit(cache=True, nogil=True)
 def improve_mapping(
     rng: np.random.Generator, steps: int, temperature: float, pair_shares: Floats, pi_u: Floats,
     p_u: Floats, p_v: Floats, sigma: Ints,

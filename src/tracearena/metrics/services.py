@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_number, require_whole
+from tracearena.checks import require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import block_ranges, run_blocks
 from tracearena.errors import DataError
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+NEARBY_KM, SENT_KM = 1.0, 2.0
+"""How far POIs may be that a user looks for, and that the service sends ([contest] 5.5)."""
 _PLACES_PER_BLOCK = 64
 
 
@@ -46,13 +48,11 @@ def poi_accuracy_score(
     pois: Places,
     *,
     category: str | None = "food",
-    nearby_km: float = 1.0,
-    sent_km: float = 2.0,
 ) -> PoiAccuracy:
     """Return the share of POIs near each original place that are near the released one ([contest] 5.5).
 
-    The service sends all POIs within `sent_km` of the released place (of any place of a set; none
-    for a deleted event), and the user keeps those within `nearby_km` of where she is.
+    The service sends all POIs within 2 km of the released place (of any place of a set; none for a deleted
+    event), and the user keeps those within 1 km of where she is.
 
     Parameters
     ----------
@@ -62,8 +62,6 @@ def poi_accuracy_score(
         Points with coordinates; distances are measured by the rule of the traces' places.
     category
         Only POIs whose category begins with this word and a slash; None takes all.
-    nearby_km, sent_km
-        Radii in km, above 0.
 
     Examples
     --------
@@ -74,8 +72,6 @@ def poi_accuracy_score(
     >>> poi_accuracy_score(original, ObfuscatedTraces.like(original, [0, 1]), cafes).poi_accuracy
     0.5
     """
-    require_number("nearby_km", nearby_km, above=0)
-    require_number("sent_km", sent_km, above=0)
     if not obfuscated.has_rows_of(original):
         raise DataError("the obfuscated traces were not made from these original traces")
     if category is not None:
@@ -93,11 +89,11 @@ def poi_accuracy_score(
         Places(some.latitude, some.longitude, km_per_degree=rule).points_km
         for some in (pois, original.places)
     )
-    near = _find_within(centres, points, nearby_km)
-    sent = _build_sent_rows(obfuscated, _find_within(centres, points, sent_km))
+    near = _find_within(centres, points, NEARBY_KM)
+    sent = _build_sent_rows(obfuscated, _find_within(centres, points, SENT_KM))
     counted = np.diff(near.indptr)[original.place_index] > 0
     if not counted.any():
-        raise DataError(f"no event has a POI within {nearby_km:g} km")
+        raise DataError(f"no event has a POI within {NEARBY_KM:g} km")
     code = np.where(obfuscated.codes >= 0, obfuscated.codes, len(original.places) - 1 - obfuscated.codes)
     shares = _nearby_shares(near, sent, original.place_index[counted], code[counted])
     return PoiAccuracy(float(shares.mean()), int(counted.sum()), len(points))

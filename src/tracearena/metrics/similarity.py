@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_choice, require_number, require_whole
+from tracearena.checks import require_choice, require_whole
 from tracearena.engine import SeedLike, block_ranges, generator, run_blocks, seed_sequence, stream
 from tracearena.errors import DataError, ParameterError
 from tracearena.mobility.profiles import MobilityProfiles
@@ -279,14 +279,7 @@ def zeroth_order_mapping(
 
 
 def first_order_mapping(
-    a: MobilityProfiles,
-    b: MobilityProfiles,
-    u: int,
-    v: int,
-    *,
-    steps: int = STEPS,
-    temperature: float = TEMPERATURE,
-    seed: SeedLike = None,
+    a: MobilityProfiles, b: MobilityProfiles, u: int, v: int, *, steps: int = STEPS, seed: SeedLike = None
 ) -> PlaceMapping:
     """Search the best mapping of two users' places by their transitions.
 
@@ -300,15 +293,12 @@ def first_order_mapping(
         As in `zeroth_order_mapping`.
     steps
         Number of proposals, each exchanging two places of one period.
-    temperature
-        Loss of similarity that is accepted with probability 1/e, above 0.
 
     Notes
     -----
-    The paper leaves steps and temperature open.
+    The paper leaves steps and temperature open. Ours accepts a loss of `TEMPERATURE` with probability 1/e.
     """
     require_whole("steps", steps, at_least=0)
-    require_number("temperature", temperature, above=0)
     from tracearena.metrics._kernels import improve_mapping
 
     rng = generator(seed)
@@ -323,7 +313,7 @@ def first_order_mapping(
         sigma[tau, np.setdiff1d(np.arange(n), x)] = np.setdiff1d(np.arange(n), y)
     pi, p = _build_tables(a, u, mine, n)
     shares, q = _build_tables(b, v, theirs, n)
-    best = improve_mapping(rng, steps, temperature, a.periods.pair_shares, pi, p, q, sigma)
+    best = improve_mapping(rng, steps, TEMPERATURE, a.periods.pair_shares, pi, p, q, sigma)
     pairs = []
     for tau in range(len(sigma)):
         visited = np.flatnonzero((pi[tau] > 0) & (shares[tau, sigma[tau]] > 0))

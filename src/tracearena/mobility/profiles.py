@@ -130,7 +130,8 @@ class Periods:
     Attributes
     ----------
     of_time
-        Period of each instant of a day.
+        Period τ of each instant of a day, from 0. A period may have several parts of the day, such as the
+        hours before and after work.
     shares
         P(τ): share of a day's instants in each period.
     pair_shares
@@ -216,7 +217,8 @@ class AggregateMobility:
     Attributes
     ----------
     periods
-        Time periods of a day.
+        Time periods of a day, for which visits are averaged; moves are averaged for pairs of periods that
+        follow each other.
     visits
         π̄: periods × places, the mean of the users' visit distributions.
     pairs

@@ -10,7 +10,7 @@ from tests.command_line import tracearena
 
 from tracearena.engine import Cluster, use
 from tracearena.io.large.checkpoint import PartsCheckpoint
-from tracearena.jobs import transformation
+from tracearena.jobs import chunking
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def run() -> Callable[..., str]:
 @pytest.fixture
 def stop(run: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, int]]:
     """Run a command that is stopped after two parts; return when each of them was written."""
-    write = transformation.write_part
+    write = chunking.write_part
 
     def command(*arguments: object) -> dict[str, int]:
         written: list[Path] = []
@@ -61,7 +61,7 @@ def stop(run: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> Callable[.
 
         with monkeypatch.context() as patch:
             patch.setenv("TRACEARENA_THREADS", "1")
-            patch.setattr(transformation, "write_part", interrupted)
+            patch.setattr(chunking, "write_part", interrupted)
             assert "with --resume" in run(*arguments, status=130)
         return {part.name: part.stat().st_mtime_ns for part in written}
 

@@ -11,7 +11,7 @@ import pytest
 from tests.io.large.tables import city, laid_out
 
 from tracearena.engine import use
-from tracearena.jobs import transformation
+from tracearena.jobs import chunking
 
 GEOIND = ("obfuscate", "GeoInd(100m)")
 
@@ -52,7 +52,7 @@ def test_a_stopped_run_goes_on_where_it_was(
     path = laid_out(city(), tmp_path, "shuffled")
     out, command = tmp_path / "out", (*GEOIND, path, tmp_path / "out", "--to", "partitions", *seed)
     written: list[Path] = []
-    write = transformation.write_part
+    write = chunking.write_part
 
     def interrupted(traces: object, part: Path) -> None:
         if len(written) == 2:
@@ -62,7 +62,7 @@ def test_a_stopped_run_goes_on_where_it_was(
 
     with monkeypatch.context() as patch:
         patch.setenv("TRACEARENA_THREADS", "1")
-        patch.setattr(transformation, "write_part", interrupted)
+        patch.setattr(chunking, "write_part", interrupted)
         said = run(*command, status=130)
     assert "2 of " in said
     assert "--resume" in said

@@ -11,7 +11,7 @@ import pytest
 from tests.io.large.tables import city, laid_out
 
 from tracearena.engine import use
-from tracearena.jobs import transformation
+from tracearena.jobs import chunking
 
 
 def as_a_whole(run: Callable[..., str], *arguments: object) -> str:
@@ -53,7 +53,7 @@ def test_parts_of_text_are_its_points_and_a_stopped_run_goes_on(
 ) -> None:
     path = laid_out(city(), tmp_path, "shuffled csv")
     command = ("convert", path, tmp_path / "out", "--to", "partitions")
-    write, written = transformation.write_part, list[Path]()
+    write, written = chunking.write_part, list[Path]()
 
     def interrupted(traces: object, part: Path) -> None:
         if len(written) == 2:
@@ -63,7 +63,7 @@ def test_parts_of_text_are_its_points_and_a_stopped_run_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setenv("TRACEARENA_THREADS", "1")
-        patch.setattr(transformation, "write_part", interrupted)
+        patch.setattr(chunking, "write_part", interrupted)
         assert "with --resume" in run(*command, status=130)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["out.unfinished", "points.csv"]
     left = {part.name: part.stat().st_mtime_ns for part in written}

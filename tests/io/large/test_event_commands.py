@@ -12,7 +12,7 @@ from tests.io.large.event_tables import city, crowd, frame_of, laid_out, options
 
 from tracearena.engine import use
 from tracearena.io import read
-from tracearena.jobs import transformation
+from tracearena.jobs import chunking
 
 PL = ("obfuscate", "PL(4,1)")
 
@@ -133,7 +133,7 @@ def test_a_stopped_run_goes_on_where_it_was(
 ) -> None:
     path = laid_out(tmp_path, "shuffled")
     out, command = tmp_path / "out", (*PL, path, tmp_path / "out", "--to", "partitions", *seed)
-    write, written = transformation.write_part, list[Path]()
+    write, written = chunking.write_part, list[Path]()
 
     def interrupted(traces: object, part: Path) -> None:
         if len(written) == 2:
@@ -143,7 +143,7 @@ def test_a_stopped_run_goes_on_where_it_was(
 
     with monkeypatch.context() as patch:
         patch.setenv("TRACEARENA_THREADS", "1")
-        patch.setattr(transformation, "write_part", interrupted)
+        patch.setattr(chunking, "write_part", interrupted)
         said = run(*command, status=130)
     assert "2 of " in said
     assert "with --resume" in said

@@ -15,7 +15,7 @@ from tracearena.errors import FileError, ParameterError
 from tracearena.io import Choices, Reading, large, read, write
 from tracearena.io.large.checkpoint import PartsCheckpoint
 from tracearena.io.large.first_pass import EventFirstPass
-from tracearena.jobs import description, transformation
+from tracearena.jobs import chunking, description, obfuscation
 from tracearena.pages.describe import summarise
 from tracearena.traces import Traces
 
@@ -113,13 +113,14 @@ def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str,
     expected = defence.transform(whole(path, layout).traces, seed=7).to_frame()
     for number, (threads, chunk) in enumerate([(1, 999), (3, 1 << 20)]):
         with use(threads=threads):
-            table, _ = streamed(path, layout, tmp_path, chunk)
-            change = transformation.build_event_obfuscation(table, defence, seed_sequence(7))
+            table, found = streamed(path, layout, tmp_path, chunk)
+            form = obfuscation.build_released_format(keeps_times=True)
+            change = obfuscation.build_event_obfuscation(table, defence, seed_sequence(7))
             one = tmp_path / f"out{number}.parquet"
-            counts = transformation.write_released(table, one, change)
+            counts = chunking.write_chunks(table, found, one, change, form)
             parts = PartsCheckpoint(tmp_path / f"out{number}", "x")
             parts.begin(resume=False)
-            transformation.write_released(table, parts.out, change, unfinished=parts)
+            chunking.write_chunks(table, found, parts.out, change, form, unfinished=parts)
             parts.finish()
         assert pl.read_parquet(one).equals(expected)
         assert pl.read_parquet(parts.out / "*.parquet").equals(expected)
@@ -155,10 +156,11 @@ def test_changed_times_are_written_as_on_the_whole(name: str, layout: str, tmp_p
     defence = catalogue.create(name, "obfuscator")
     original = whole(path, layout).traces
     expected = defence.transform(original, seed=7)
-    table, _ = streamed(path, layout, tmp_path)
-    change = transformation.build_event_obfuscation(table, defence, seed_sequence(7))
+    table, found = streamed(path, layout, tmp_path)
+    form = obfuscation.build_released_format(keeps_times=False)
+    change = obfuscation.build_event_obfuscation(table, defence, seed_sequence(7))
     for out in ("x.parquet", "x.csv"):
-        counts = transformation.write_released(table, tmp_path / out, change, keeps_times=False)
+        counts = chunking.write_chunks(table, found, tmp_path / out, change, form)
         write(expected, tmp_path / f"whole-{out}")
         assert counts["events"] == len(expected)
         assert counts["withheld"] == len(original) - len(expected)

@@ -16,7 +16,7 @@ from tracearena.errors import FileError
 from tracearena.io import read
 from tracearena.io.inputs import Input
 from tracearena.io.large import find_points_obstacle, open_event_chunks, open_point_chunks
-from tracearena.jobs.transformation import describe_algorithm
+from tracearena.jobs.obfuscation import describe_algorithm
 
 START = datetime(2024, 3, 1, tzinfo=UTC)
 PARTS = ("--to", "partitions", "--seed", "1")

@@ -14,7 +14,7 @@ from tracearena.errors import FileError
 from tracearena.io import Report, large, points
 from tracearena.io.large.checkpoint import PartsCheckpoint
 from tracearena.io.large.first_pass import FirstPass
-from tracearena.jobs import description, transformation
+from tracearena.jobs import chunking, description, obfuscation
 from tracearena.pages.describe import summarise
 from tracearena.traces import GpsTraces
 
@@ -102,17 +102,17 @@ def test_every_defence_writes_what_it_gives_on_the_whole(name: str, layout: str,
     for number, (threads, chunk) in enumerate([(1, 4_001), (3, 1 << 20)]):
         with use(threads=threads, chunk_rows=9_000):
             table, found = large.open_point_chunks(path, tmp_path, chunk=chunk)
-            change = transformation.build_point_obfuscation(table, defence, seed_sequence(7), 6)
+            change = obfuscation.build_point_obfuscation(table, defence, seed_sequence(7), 6)
             one = tmp_path / f"out{number}.parquet"
-            written = transformation.write_changed_points(table, found, one, change)
+            written = chunking.write_chunks(table, found, one, change, chunking.POINT_ROWS)
             parts = PartsCheckpoint(tmp_path / f"out{number}", "x")
             parts.begin(resume=False)
-            transformation.write_changed_points(table, found, parts.out, change, unfinished=parts)
+            chunking.write_chunks(table, found, parts.out, change, chunking.POINT_ROWS, unfinished=parts)
             parts.finish()
         assert pl.read_parquet(one).equals(expected)
         assert pl.read_parquet(parts.out / "*.parquet").equals(expected)
         assert len(list(parts.out.iterdir())) == len(table.portions)
-        assert written.points == expected.height
+        assert written["points"] == expected.height
     assert (tmp_path / "out0.parquet").read_bytes() == (tmp_path / "out1.parquet").read_bytes()
     for part in (tmp_path / "out0").iterdir():
         assert part.read_bytes() == (tmp_path / "out1" / part.name).read_bytes()

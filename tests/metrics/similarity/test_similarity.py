@@ -166,7 +166,7 @@ def test_the_first_order_search_finds_partners_for_fewer_places():
 
 
 def test_the_first_order_search_finds_the_best_of_seven_places():
-    from tracearena.metrics._kernels import first_order_value
+    from tracearena.metrics._kernels import improve_mapping
     from tracearena.metrics.similarity import _build_tables
 
     rng = np.random.default_rng(3)
@@ -176,7 +176,7 @@ def test_the_first_order_search_finds_the_best_of_seven_places():
         pi, p = _build_tables(profiles, 0, seven, 7)
         _, q = _build_tables(profiles, 1, seven, 7)
         values = [
-            first_order_value(profiles.periods.pair_shares, pi, p, q, np.array([sigma]))
+            improve_mapping(rng, 0, 1.0, profiles.periods.pair_shares, pi, p, q, np.array([sigma]))
             for sigma in itertools.permutations(range(7))
         ]
         assert first_order_mapping(profiles, profiles, 0, 1, seed=seed).similarity == pytest.approx(

@@ -146,28 +146,30 @@ def _parse_two_digits(text: Any, at: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
+def _parse_digits(text: Any, at: int, value: int) -> tuple[int, int]:
+    """Append the digits that begin here to a number; return it, and where they end."""
+    digit = text[at] - _ZERO
+    while 0 <= digit <= 9:
+        value = value * 10 + digit
+        at += 1
+        digit = text[at] - _ZERO
+    return value, at
+
+
+@njit(cache=True, nogil=True, inline="always")
 def _parse_short_decimal(text: Any, at: int) -> tuple[float, int]:
     """Read a number of few digits up to its comma; return it and what follows, or -1 if it is no such."""
     negative = text[at] == _MINUS
     at += negative
-    first, mantissa, decimals = at, 0, 0
-    digit = text[at] - _ZERO
-    while 0 <= digit <= 9:
-        mantissa = mantissa * 10 + digit
-        at += 1
-        digit = text[at] - _ZERO
+    first, decimals = at, 0
+    mantissa, at = _parse_digits(text, at, 0)
     digits = at - first
-    if digit == _DOT - _ZERO:
-        at += 1
-        first = at
-        digit = text[at] - _ZERO
-        while 0 <= digit <= 9:
-            mantissa = mantissa * 10 + digit
-            at += 1
-            digit = text[at] - _ZERO
+    if text[at] == _DOT:
+        first = at + 1
+        mantissa, at = _parse_digits(text, first, mantissa)
         decimals = at - first
         digits += decimals
-    if digit != _COMMA - _ZERO or digits == 0 or digits > _MOST_DIGITS:
+    if text[at] != _COMMA or digits == 0 or digits > _MOST_DIGITS:
         return 0.0, -1
     value = mantissa / _POWERS_OF_TEN[decimals]
     return -value if negative else value, at + 1
@@ -236,16 +238,9 @@ def _skip_lines(text: Any, at: int, stop: int, lines: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _parse_file(
-    text: Any,
-    at: int,
-    stop: int,
-    oldest_ms: int,
-    latitude: Any,
-    longitude: Any,
-    time_ms: Any,
-    state: Any,
+    text: Any, at: int, stop: int, oldest_ms: int, latitude: Any, longitude: Any, time_ms: Any, state: Any,
     row: int,
-) -> tuple[int, bool]:
+) -> tuple[int, bool]:  # fmt: skip
     commas, known = np.empty(6, np.int64), np.full(2, -1, np.int64)
     last = stop - 1
     while last >= at and text[last] != _LF:

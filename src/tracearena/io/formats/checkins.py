@@ -21,7 +21,7 @@ import polars as pl
 
 from tracearena.errors import DataError, FileError
 from tracearena.files.atomic import replacing_all
-from tracearena.files.io import replacing, replacing_folder
+from tracearena.files.io import replacing_folder
 from tracearena.io import pwscup
 from tracearena.io.discretisation import build_traces
 from tracearena.io.fields.columns import EVENTS, convert_ids
@@ -35,6 +35,7 @@ from tracearena.io.tables import (
     read_rows,
     read_utf8_bytes,
     split_header,
+    write_frame,
     write_tabs,
 )
 from tracearena.traces import Box, Clock, Grid, Places, Traces
@@ -223,18 +224,14 @@ def build_table_events(
 
 def write_event_table(traces: Traces, path: str | PathLike[str]) -> None:
     """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise."""
-    with replacing(path) as out:
-        if Path(path).suffix == ".parquet":
-            traces.to_frame().write_parquet(out)
-        else:
-            out.write(format_events_csv(traces).encode())
+    write_frame(traces.to_frame(), path, lambda: format_events(traces))
 
 
-def format_events_csv(traces: Traces, has_header: bool = True) -> str:
-    """Return events as CSV."""
+def format_events(traces: Traces) -> pl.DataFrame:
+    """Return the rows of CSV."""
     style = "%Y-%m-%dT%H:%M:%S" if traces.timestamps is None else "%Y-%m-%dT%H:%M:%SZ"
-    made: str = traces.to_frame().write_csv(datetime_format=style, include_header=has_header)
-    return made
+    rows: pl.DataFrame = traces.to_frame().with_columns(pl.col(pl.Datetime).dt.to_string(style))
+    return rows
 
 
 # Events in a folder of Parquet files, with the users of one range each: what clusters read and write.

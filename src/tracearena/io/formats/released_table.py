@@ -35,7 +35,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracearena.errors import DataError, Fault, FileError
-from tracearena.files.io import MAX_TABLE_EXPANSION, replacing, require_expansion
+from tracearena.files.io import MAX_TABLE_EXPANSION, require_expansion
 from tracearena.io.discretisation import build_venue_places
 from tracearena.io.fields.columns import LONGEST_ID, NUL, convert_ids, has_released_columns
 from tracearena.io.report import Reading, Report
@@ -49,6 +49,7 @@ from tracearena.io.tables import (
     read_utf8_bytes,
     split_header,
     split_header_fields,
+    write_frame,
 )
 from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets
 from tracearena.traces.clock import DAY_S
@@ -76,18 +77,7 @@ _BYTES_A_VALUE = 8
 
 def write_released_table(released: ObfuscatedTraces, path: str | PathLike[str]) -> None:
     """Write Parquet where the name ends so, and CSV (packed with ``.gz``) otherwise."""
-    with replacing(path) as out:
-        if Path(path).suffix == ".parquet":
-            released.to_frame().write_parquet(out)
-        else:
-            out.write(format_released_csv(released).encode())
-
-
-def format_released_csv(released: ObfuscatedTraces, has_header: bool = True) -> str:
-    """Return released traces as CSV."""
-    frame = _format_released_rows(released)
-    style = f"{_TIME_STYLE}Z" if _OFFSET in frame.columns else _TIME_STYLE
-    return frame.write_csv(datetime_format=style, include_header=has_header)
+    write_frame(released.to_frame(), path, lambda: format_released(released))
 
 
 def read_released_table(
@@ -151,7 +141,8 @@ def build_released_traces(
     )
 
 
-def _format_released_rows(released: ObfuscatedTraces) -> pl.DataFrame:
+def format_released(released: ObfuscatedTraces) -> pl.DataFrame:
+    """Return the rows of CSV, in which lists are text."""
     from tracearena.traces.exports import build_released_time_columns
 
     # The different lists of places, and which of them each event has.
@@ -175,9 +166,10 @@ def _format_released_rows(released: ObfuscatedTraces) -> pl.DataFrame:
     lists = {name: pl.Series(texts, dtype=pl.String).gather(which) for name, texts in joined.items()}
     # An empty text would be written as "", where nothing at all says more.
     lists = {name: column.set(column == "", None) for name, column in lists.items()}
-    return pl.DataFrame(
-        {"user_id": released.user_ids[released.user_index], **build_released_time_columns(released), **lists}
-    )
+    times = build_released_time_columns(released)
+    frame = pl.DataFrame({"user_id": released.user_ids[released.user_index], **times, **lists})
+    style = f"{_TIME_STYLE}Z" if _OFFSET in frame.columns else _TIME_STYLE
+    return frame.with_columns(pl.col(pl.Datetime).dt.to_string(style))
 
 
 def _escape_id(name: Any, signs: Mapping[str, str] = _ESCAPED) -> str:

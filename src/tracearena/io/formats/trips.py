@@ -9,32 +9,17 @@ each trip a user of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 
 import polars as pl
 
 from tracearena.errors import Fault, FileError
-from tracearena.files.io import require_columns
-from tracearena.io.fields.columns import (
-    NAMES,
-    find_trip_columns,
-    simplify_name,
-)
+from tracearena.io.fields.columns import NAMES, find_trip_columns, simplify_name
 from tracearena.io.options import Layout, find_column
 from tracearena.io.report import DropRule, Report
-from tracearena.io.tables import (
-    ROW,
-    build_length_rules,
-    find_row_numbers,
-    is_parquet,
-    read_parquet,
-    read_rows,
-    read_utf8_bytes,
-    split_header,
-    split_header_fields,
-)
+from tracearena.io.tables import ROW, find_row_numbers, read_named_columns
 
 EACH_ROW = "ROW"
 """In place of a user's column: each trip is a user of its own."""
@@ -47,7 +32,7 @@ _TRIPS = ("rideid", "tripid", "rentalid", "trip", "id")
 
 def read_trips(path: str | PathLike[str], report: Report, layout: Layout) -> pl.DataFrame:
     """Return two rows per trip, numbered by the trip."""
-    rows = read_named_columns(path, report, lambda names: find_useful_trip_columns(names, layout))
+    rows = read_named_columns(path, lambda names: find_useful_trip_columns(names, layout), report)
     return split_trips(rows, report, layout)
 
 
@@ -122,7 +107,7 @@ _POLYLINE = rf"^\s*\[\s*({_PAIR}\s*(,\s*{_PAIR}\s*)*)?\]\s*$"
 
 def read_porto_trips(path: str | PathLike[str], report: Report) -> pl.DataFrame:
     """Return one row per point, numbered by its trip."""
-    frame = read_named_columns(path, report, lambda _: list(COLUMNS)).rename({ROW: "row"})
+    frame = read_named_columns(path, lambda _: list(COLUMNS), report).rename({ROW: "row"})
     frame = frame.with_columns(pl.col(COLUMNS).cast(pl.String))
     line, missing = pl.col("POLYLINE"), pl.col("MISSING_DATA").str.to_lowercase()
     start = pl.col("TIMESTAMP").str.strip_chars().cast(pl.Float64, strict=False)
@@ -157,24 +142,3 @@ def read_porto_trips(path: str | PathLike[str], report: Report) -> pl.DataFrame:
         pl.col("position").list.get(1).alias("lat"),
         pl.col("position").list.get(0).alias("lon"),
     )
-
-
-def read_named_columns(
-    path: str | PathLike[str], report: Report, chosen: Callable[[list[str]], list[str]]
-) -> pl.DataFrame:
-    """Return some columns with the number of each row; those of CSV are text.
-
-    Rows with more fields than the header are dropped and reported.
-    """
-    if is_parquet(path):
-        return read_parquet(path, chosen).with_row_index(ROW, 1)
-    header, rest = split_header(read_utf8_bytes(path))
-    names, separator = split_header_fields(header)
-    require_columns(path, len(names))
-    if not rest.strip():
-        raise FileError.whole(path, "has a header and no rows", "empty")
-    plain = [f"column {i}" for i in range(len(names))]
-    frame = report.sift(read_rows(path, rest, plain, separator, quoted=True), build_length_rules(()))
-    report.refuse_if_nothing_is_left(frame.height)
-    named = {plain[names.index(name)]: name for name in chosen(names)}
-    return frame.select("row", *named).rename({"row": ROW, **named})

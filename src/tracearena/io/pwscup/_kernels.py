@@ -88,22 +88,10 @@ def _find_or_add_set(
 
 @njit(cache=True, nogil=True)
 def scan_rows(
-    data: Bytes,
-    start: int,
-    highest: Longs,
-    lookup: Ints,
-    is_list: bool,
-    n_keys: int,
-    allow_repetition: bool,
-    max_ids: int,
-    multiplier: int,
-    columns: Ints,
-    codes: Ints,
-    set_offsets: Longs,
-    members: Ints,
-    table: Ints,
-    faults: Longs,
-) -> tuple[int, int, int]:
+    data: Bytes, start: int, highest: Longs, lookup: Ints, is_list: bool, n_keys: int,
+    allow_repetition: bool, max_ids: int, multiplier: int, columns: Ints, codes: Ints, set_offsets: Longs,
+    members: Ints, table: Ints, faults: Longs,
+) -> tuple[int, int, int]:  # fmt: skip
     """Read lines of `len(highest)` ids, then, if `lookup` is not empty, one cell of places.
 
     No id of column c is above ``highest[c]``; `lookup` has the index of each place by its id.
