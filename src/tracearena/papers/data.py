@@ -19,6 +19,7 @@ from tracearena.io import ppmtf, pwscup, read
 from tracearena.io.formats import checkins
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
 from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf.tensors import Zeros
 from tracearena.synthesis.sglt import SGLT, PassRates
 from tracearena.traces import Places, Traces
 
@@ -42,11 +43,14 @@ class FigureSource:
         Seed of all randomness.
     size
         How much of the city; None for as much as the paper's data has.
+    zeros
+        Which zero cells PPMTF is trained with: 1,000 sampled ones per user, as in the papers, or all.
     """
 
     data: Path | None = None
     seed: int = 1
     size: Size | None = None
+    zeros: Zeros = "sampled"
 
     def choose_size(self, usual: Size) -> Size:
         """Return how much of the city is asked for, the usual size if nothing is said."""
@@ -196,7 +200,8 @@ def fit_generator(source: FigureSource, iterations: int) -> tuple[Traces, PPMTF,
     """Return what a contest's generator learns from, the generator, and the seed of what it makes."""
     root = seed_sequence(source.seed)
     training = load_generator_training(source)
-    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+    model = PPMTF(factors=32, zeros=source.zeros, iterations=iterations)
+    model.fit(training, seed=child_seed(root, 0))
     return training, model, root
 
 
