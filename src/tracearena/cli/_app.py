@@ -137,6 +137,7 @@ LIMITS: Mapping[str, Limit] = {
     "--final-weight": Limit(above=0, at_most=1e6),
     "--test-share": Limit(above=0, at_most=1),
     "--margin-km": Limit(at_least=0, at_most=100),
+    "--parts": Limit(at_least=1, at_most=100),
     "--targets": _COUNT,
     "--rounds": Limit(at_least=0, at_most=1_000_000),
     "--max-bytes": _COUNT,

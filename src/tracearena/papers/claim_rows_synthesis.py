@@ -299,8 +299,8 @@ PPMTF_CLAIMS: tuple[ClaimRow, ...] = (
     *(
         ClaimRow(
             "Figure 11",
-            "the distribution of visit fractions is similar to that of the testing traces, and SGD's is at 1/24 "
-            f"({zeros})",
+            "the distribution of visit fractions is similar to that of the testing traces, and SGD's is at "
+            f"1/24 ({zeros})",
             f"figure ppmtf-11{option}",
             (
                 StatementCheck("PPMTF's people come back"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_number, require_whole
+from tracearena.checks import require_number, require_switch, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import block_ranges, is_secret, run_blocks, stream
 from tracearena.metrics.similarity import RankedPlaces, geographic_similarity, semantic_similarity
@@ -67,6 +67,8 @@ class FakeMaker:
         Probability that the seed's own place is dropped at an instant.
     par_v
         Transition probabilities are multiplied by random numbers from 1 to this, at most 10⁹.
+    thin_once
+        Let par_c drop places once per fake; by default it does so again at every instant.
 
     Notes
     -----
@@ -82,11 +84,13 @@ class FakeMaker:
     par_m: float = 0.75
     par_l: float = 1.0
     par_v: float = 4.0
+    thin_once: bool = False
 
     def __post_init__(self) -> None:
         for name in ("par_c", "par_m", "par_l"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
         require_number("par_v", self.par_v, at_least=1, at_most=LARGEST_FACTOR)
+        require_switch("thin_once", self.thin_once)
 
     def make(
         self,
@@ -138,7 +142,7 @@ class FakeMaker:
 
         mobility = self.mobility
         moves = mobility.starts(), mobility.step_numbers, *_arrange_moves(mobility.moves)
-        return make_fakes, (*moves, *self._parameters())
+        return make_fakes, (*moves, *self._parameters(), self.thin_once)
 
     def _parameters(self) -> tuple[float, float, float, float]:
         return float(self.par_c), float(self.par_m), float(self.par_l), float(self.par_v)
