@@ -90,6 +90,13 @@ def synthesize(
             "--log-likelihoods", help="PPMTF: add the log-likelihood of each trace (ppmtf files only)."
         ),
     ] = False,
+    epsilon: Annotated[
+        bool,
+        typer.Option(
+            "--epsilon",
+            help="PPMTF: print the ε that publishing the parameters would have, and κ of the model.",
+        ),
+    ] = False,
     shares: Annotated[
         str | None,
         typer.Option(
@@ -131,7 +138,7 @@ def synthesize(
     from tracearena.io import ppmtf, read_places, write
     from tracearena.io.writers import guess_format_by_name
     from tracearena.synthesis import PPMTF, SGLT, PrivateRoles
-    from tracearena.synthesis.ppmtf import PartitionedTraces
+    from tracearena.synthesis.ppmtf import PartitionedTraces, privacy_budget
 
     if parse(name)[0] == "PPMTF+":
         plain = name.replace("PPMTF+", "PPMTF", 1)
@@ -143,6 +150,7 @@ def synthesize(
         "export": export,
         "deniable": deniable,
         "log_likelihoods": log_likelihoods,
+        "epsilon": epsilon,
         "lean": lean,
         "cluster": cluster,
     }
@@ -159,6 +167,9 @@ def synthesize(
     if kind is not PrivateRoles:
         refuse_options(name, **private)
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
+    if epsilon:
+        # A model without a known ε is refused before it is trained.
+        privacy_budget(PPMTF(**parameters), kappa=0)
     wanted = _parse_k_and_eta(deniable)
     source = reading.open(file)
     if kind is PrivateRoles:
@@ -243,6 +254,9 @@ def synthesize(
     }
     if seed is not None:
         result["seed"] = seed
+    if epsilon:
+        with use(cluster=workers):
+            result |= privacy_budget(synthesizer).to_dict()
     print_result(result | _describe_model(synthesizer) | tested, as_json)
 
 

@@ -290,6 +290,18 @@ SIMULATED: dict[str, dict[str, Any]] = {
 The map is always the same; the cities of the papers differ in how much their people tell as well.
 """
 _FILES = ("gowalla*", "brightkite*", "*gowalla*totalCheckins*", "*brightkite*totalCheckins*")
+_FOURSQUARE = "raw_Checkins_anonymized.txt*"
+FOURSQUARE_CITIES = {
+    "Istanbul": "40.8,28.5,41.2,29.5",
+    "Jakarta": "-6.4,106.7,-6.1,107.0",
+    "New York": "40.5,-74.28,41.0,-73.68",
+    "Kuala Lumpur": "3.0,101.6,3.3,101.8",
+    "São Paulo": "-24.0,-46.8,-23.4,-46.3",
+    "Tokyo": "35.5,139.5,35.9,140.0",
+}
+"""The six cities of [ppmtf] section 4.1 in the check-ins of Foursquare, with the authors' boxes (south, west,
+north, east).
+"""
 _PLACES = 1_000
 
 
@@ -304,10 +316,10 @@ class City(NamedTuple):
 def load_check_in_cities(source: FigureSource) -> list[City]:
     """Return the cities of a folder of published data, or three simulated ones.
 
-    A city is a folder with the files of `load_people_flow`, the folder itself or a ``ppmtf-*`` within, or
-    a file
-    of check-ins of Gowalla or Brightkite, of which the 1,000 most visited places are taken, hours in slots
-    of two, and a fifth of the people for testing.
+    A city is a folder with the files of `load_people_flow`, the folder itself or a ``ppmtf-*`` within; a file
+    of check-ins of Gowalla or Brightkite; or one of `FOURSQUARE_CITIES` in ``raw_Checkins_anonymized.txt``,
+    with ``raw_POIs.txt`` next to it. Of check-ins the 1,000 most visited places are taken, hours in slots of
+    two, and a fifth of the people for testing.
     """
     data = source.data
     if data is None:
@@ -318,17 +330,22 @@ def load_check_in_cities(source: FigureSource) -> list[City]:
     found = [City(one.resolve().name, *load_people_flow(FigureSource(one))) for one in folders]
     files = sorted({path for pattern in _FILES for path in data.glob(pattern) if path.is_file()})
     found += [_read_city(path, source.seed) for path in files]
+    for path in sorted(data.glob(_FOURSQUARE)):
+        found += [_read_city(path, source.seed, name, bounds) for name, bounds in FOURSQUARE_CITIES.items()]
     if not found:
         raise DataError(
             f"{data} has no data of a city: neither POI_*.csv with traintraces_*.csv and "
-            "testtraces_*.csv, nor a folder ppmtf-* with them, nor check-ins of Gowalla or Brightkite"
+            "testtraces_*.csv, nor a folder ppmtf-* with them, nor check-ins of Gowalla, Brightkite or "
+            "Foursquare (raw_Checkins_anonymized.txt)"
         )
     return found
 
 
-def _read_city(path: Path, seed: int) -> City:
-    people = read(path, top=_PLACES, interval="1h", slot="2h").as_events().traces
-    return City(path.name.partition(".")[0], *split_users(people, seed))
+def _read_city(path: Path, seed: int, name: str = "", bounds: str | None = None) -> City:
+    options: dict[str, Any] = {"top": _PLACES, "interval": "1h", "slot": "2h"}
+    options |= {} if bounds is None else {"bounds": bounds}
+    people = read(path, **options).as_events().traces
+    return City(name or path.name.partition(".")[0], *split_users(people, seed))
 
 
 # Teams of virtual users, as the contest of 2019 had them, where there is no published data.
