@@ -130,7 +130,6 @@ LIMITS: Mapping[str, Limit] = {
     "--verifiers": _COUNT,
     "--classes": _COUNT,
     "--merge-places": _COUNT,
-    "--periods": Limit(at_least=1, at_most=86_400),
     "--fakes": Limit(at_least=1, at_most=100_000),
     "--exposure": Limit(above=0, at_most=1),
     "--sensitive-weight": Limit(above=0, at_most=1e9),
