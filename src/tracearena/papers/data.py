@@ -83,7 +83,7 @@ PLACES_PER_CLASS = 20
 """As in [sglt], which has 20 classes of 400 places."""
 FAKES_PER_USER = 10
 
-_AVERAGED = ("0.7,100,0", "0.7,50,0", "0.7,200,0", "0.8,100,0", "0.9,100,0")
+_AVERAGED = ("0.7,100", "0.7,50", "0.7,200", "0.8,100", "0.9,100")
 DEFENCES = (
     *(f"ClusterAveraging({setting})" for setting in _AVERAGED),
     *(f"PL({level},1)" for level in ("3.5", "4", "5", "6", "7")),
@@ -91,7 +91,10 @@ DEFENCES = (
     *(f"MRLH(1,1,{deletion})" for deletion in ("0", "0.1")),
     *(f"RR({epsilon})" for epsilon in ("8", "10")),
 )
-"""17 defences that stand for the 17 teams with valid traces of 2019; averaging does not blur, as in the paper."""
+"""17 defences that stand for the 17 teams with valid traces of 2019.
+
+Averaging does not blur, as in the paper.
+"""
 
 
 def load_people_flow(source: FigureSource) -> tuple[Traces, Traces]:
