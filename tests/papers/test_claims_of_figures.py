@@ -123,7 +123,7 @@ def visits(ppmtf: float, sgd: float, lowest: float) -> list[dict[str, Any]]:
 
 def cluster(synthetic: float, everybody: float) -> ppmtf_12.UserCluster:
     none = np.zeros(1)
-    return ppmtf_12.UserCluster(0, 10, 10, synthetic, everybody, {}, none, none)
+    return ppmtf_12.UserCluster(0, "", 10, 10, synthetic, everybody, {}, none, none)
 
 
 def rates(few: float, many: float) -> list[dict[str, Any]]:

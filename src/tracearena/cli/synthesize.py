@@ -159,7 +159,8 @@ def synthesize(
         others = {key: value for key, value in own.items() if key not in ("virtual_users", "model")}
         refuse_options(name, **others, homes=homes, only_seen=only_seen)
     elif kind is not PPMTF:
-        refuse_options(name, **own, homes=homes, only_seen=only_seen)
+        others = {key: value for key, value in own.items() if key != "cluster" or kind is not SGLT}
+        refuse_options(name, **others, homes=homes, only_seen=only_seen)
     elif virtual_users is None:
         refuse_options("traces of training users; add --virtual-users", homes=homes, only_seen=only_seen)
     else:
@@ -187,7 +188,7 @@ def synthesize(
         check_outputs(out, model if kind is PrivateRoles else None, inputs=(file, *reading.files))
     workers = join_cluster(context, cluster)
     training: Any
-    if workers is not None and known == "partitions" and reading.places is not None:
+    if kind is PPMTF and workers is not None and known == "partitions" and reading.places is not None:
         refuse_options("a folder that workers read", slots=slots)
         # The workers read the files, so only a file of places can list all places in advance.
         cuts = {"hours": reading.hours, "from_date": reading.from_date, "to_date": reading.to_date}
@@ -212,7 +213,7 @@ def synthesize(
     else:
         # A user's own class is tried on a few users first.
         validation.try_synthesizer(untrained, training)
-        with show_progress("training"):
+        with show_progress("training", cluster=workers):
             synthesizer = validation.run_fit(untrained, training, seed=child_seed(root, 0))
     days = traces_per_user or _DEFAULT_TRACES
     synthetic: Traces

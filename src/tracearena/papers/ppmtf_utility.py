@@ -420,6 +420,7 @@ class UserCluster:
     """
 
     number: int
+    name: str
     users: int
     traces: int
     total_variation: float
@@ -455,7 +456,7 @@ def compute_ppmtf_figure_12(
         colours = _choose_kind_colours(clusters, places)
         for row, cluster in zip(axes, clusters, strict=True):
             titles = {
-                "B": f"cluster of {cluster.users} people: column of B",
+                "B": f"{cluster.users} people{f' ({cluster.name})' if cluster.name else ''}: column of B",
                 "training": "training traces, 10:00 to 12:00",
                 "synthetic": f"{cluster.traces:,} deniable synthetic traces",
             }
@@ -481,6 +482,7 @@ def _tabulate_clusters(clusters: Sequence[UserCluster], places: Places, clock: C
     rows = [
         {
             "cluster": cluster.number,
+            "name": cluster.name,
             "users": cluster.users,
             "traces": cluster.traces,
             "total_variation": cluster.total_variation,
@@ -526,6 +528,8 @@ def _build_user_clusters(model: PPMTF, training: Traces, synthetic: Traces) -> l
     people = features.populations
     parts = _select_late_morning(training), _select_late_morning(synthetic)
     then = cluster_populations(model.trace_model_.users, *parts)
+    places = training.places
+    names = [""] * model.factors if places.categories is None else features.names(places)
     found = []
     for number in features.most_distinct(FIGURE_12_CLUSTERS).tolist():
         members = people.users[number]
@@ -540,7 +544,17 @@ def _build_user_clusters(model: PPMTF, training: Traces, synthetic: Traces) -> l
         variation = float(people.total_variation[number])
         apart = float(np.abs(people.training[number] - features.everybody).sum() / 2)
         found.append(
-            UserCluster(number, len(members), days, variation, apart, weights, features.slots[number], share)
+            UserCluster(
+                number,
+                names[number],
+                len(members),
+                days,
+                variation,
+                apart,
+                weights,
+                features.slots[number],
+                share,
+            )
         )
     return found
 

@@ -96,7 +96,9 @@ def test_a_place_dropped_once_is_missing_all_day():
     """In one class of many places where everybody moves at random, thinned once a fake has few places."""
     rng = np.random.default_rng(1)
     places = Places(rng.random(40) / 10, rng.random(40) / 10)
-    traces = Traces.from_dense(rng.integers(0, 40, (30, 60)), places, Clock(instants_per_day=60, interval_s=600))
+    traces = Traces.from_dense(
+        rng.integers(0, 40, (30, 60)), places, Clock(instants_per_day=60, interval_s=600)
+    )
     mobility = AggregateMobility.of(MobilityProfiles.of(traces), places)
     rules = {
         "classes": LocationClasses.of(np.zeros(40, int)),

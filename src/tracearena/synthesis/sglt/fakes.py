@@ -109,19 +109,20 @@ class FakeMaker:
         root
             Seed of all draws; the first fakes are the same however many follow.
         """
-        places = np.empty((len(rows), seeds.shape[1]), np.int32)
-        likelihood = np.empty(len(rows))
-        classes = self.classes
+        length, classes = seeds.shape[1], self.classes
         fill, rules = self._select_kernel()
 
-        def work(block: int, first: int, stop: int) -> None:
+        def work(
+            block: int, first: int, stop: int, some: NDArray[np.int64]
+        ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+            places, likelihood = np.empty((len(some), length), np.int32), np.empty(len(some))
             rng = stream(root, block)
             # Under a seed each fake has a small generator of its own; its 64 bits would be the weakest
             # link of a secret root, whose stream is drawn from throughout.
             draws = rng.integers(0, 2**64, stop - first, dtype=np.uint64)
             fill(
                 seeds,
-                rows[first:stop],
+                some,
                 draws,
                 rng,
                 is_secret(root),
@@ -129,11 +130,15 @@ class FakeMaker:
                 classes.offsets,
                 classes.members,
                 *rules,
-                places[first:stop],
-                likelihood[first:stop],
+                places,
+                likelihood,
             )
+            return places, likelihood
 
-        run_blocks(work, block_ranges(len(rows), FAKES_PER_BLOCK), report=True)
+        ranges = block_ranges(len(rows), FAKES_PER_BLOCK)
+        made = run_blocks(work, ranges, rows=[rows], anywhere=True, report=True)
+        nothing = np.empty((0, length), np.int32), np.empty(0)
+        places, likelihood = (np.concatenate(parts) for parts in zip(nothing, *made, strict=True))
         return Fakes(places, likelihood)
 
     def _select_kernel(self) -> tuple[Callable[..., None], tuple[Any, ...]]:

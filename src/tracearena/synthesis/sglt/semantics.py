@@ -67,14 +67,14 @@ def sum_pairs(profiles: MobilityProfiles, ranked: RankedPlaces, *, weighted: boo
     weighted
         Multiply what a pair of places adds by the smaller of its two visit probabilities.
     """
-    from tracearena.synthesis.sglt._kernels import add_pairs
-
     m = profiles.n_places
     if m > MOST_PLACES:
         raise DataError(f"a graph of {m:,} places is too large; merge them to {MOST_PLACES:,} or fewer")
     by_rank = _group_by_rank(ranked, len(profiles.periods))
 
     def work(block: int, first: int, stop: int) -> NDArray[np.float64]:
+        from tracearena.synthesis.sglt._kernels import add_pairs
+
         graph, similarity = np.zeros((m, m)), np.zeros(profiles.n_users)
         own = ranked.offsets, ranked.places, ranked.shares
         add_pairs(first, stop, profiles.periods.shares, own, by_rank, weighted, similarity, graph)
@@ -82,7 +82,7 @@ def sum_pairs(profiles: MobilityProfiles, ranked: RankedPlaces, *, weighted: boo
 
     if profiles.n_users == 0:
         return np.zeros((m, m))
-    one_way = fold_blocks(work, block_ranges(profiles.n_users, USERS_PER_BLOCK))
+    one_way = fold_blocks(work, block_ranges(profiles.n_users, USERS_PER_BLOCK), anywhere=True)
     return np.asarray(one_way + one_way.T)
 
 
