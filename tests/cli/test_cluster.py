@@ -36,6 +36,7 @@ def test_every_command_gives_the_same_with_a_cluster(run, team: Path, address: s
     places = ("--places", team / "places.csv")
     both("synthesize", QUICK, team / "org.csv", "OUT", *places, *SEED, "--deniable", "2,3", out=".csv")
     both("synthesize", QUICK, team / "org.csv", "OUT", *places, *SEED, "--virtual-users", 9, out="+.csv")
+    both("synthesize", "SGLT(4)", team / "org.csv", "OUT", *places, *SEED, out="-fakes.csv")
     both(
         "sweep", "OUT", *places, "--reference", team / "ref.csv", "--original", team / "org.csv",
         "--defences", "PL(2,1)", "--defences", "No", "--seed", 4, "--json", out="sweep.csv",

@@ -107,9 +107,7 @@ def test_the_walk_of_earlier_versions_has_a_name(run, team: Path) -> None:
     places = pwscup.read_places(team / "places.csv")
     training = Traces.concat([pwscup.read_traces(team / name, places) for name in ("ref.csv", "org.csv")])
     root = seed_sequence(3)
-    model = PPMTF(factors=2, iterations=3, zeros="all").fit(
-        contest_training(training), seed=child_seed(root, 0)
-    )
+    model = PPMTF(factors=2, iterations=3).fit(contest_training(training), seed=child_seed(root, 0))
     plan = ContestPlan(teams=1, users=7, days=2)
     reference, _ = team_traces(model, plan, child_seed(child_seed(root, 1), 1, 0))
     written = pwscup.read_traces(team / "old" / "judge" / "reftraces_team001_data01_IDP.csv", places)
@@ -185,7 +183,7 @@ def test_sensitive_regions_come_from_the_places_of_check_ins(run, tmp_path: Path
     rows = [
         f"{user},2019-04-01 {8 + hour:02d}:00,v{at},{venues[at][0]},{venues[at][1]},{venues[at][2]}"
         for user in range(12)
-        for hour, at in enumerate(rng.integers(0, 6, 9))
+        for hour, at in enumerate(rng.integers(0, 6, 10))
     ]
     file = tmp_path / "checkins.csv"
     file.write_text("user,time,place,lat,lng,category\n" + "\n".join(rows) + "\n")

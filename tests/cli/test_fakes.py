@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tracearena.io import ppmtf
-from tracearena.traces import Traces
+from tracearena.io import ppmtf, write, write_places
+from tracearena.traces import Clock, Places, Traces
 
 CELLS = ["user", "trace_no", "time_period", "time_instant", "poi_index", "category"]
 
@@ -125,3 +125,35 @@ def test_an_impossible_exposure_is_refused(run, team):
     done = run("lbs", team / "org.csv", "--places", team / "places.csv", "--exposure", 0, "--seed", 1)
     assert done.status == 2
     assert "exposure" in done.err
+
+
+def test_periods_of_the_comparison_are_a_number_or_hours(run, tokyo):
+    train, places = tokyo / "traintraces_TK.csv", ("--places", tokyo / "POI_TK.csv", "--json")
+    whole, halves, hours = (
+        run("similarity", train, train, *places, "--periods", periods).json for periods in (1, 2, "12-16")
+    )
+    assert [one["periods"] for one in (whole, halves, hours)] == [1, 2, "12-16"]
+    assert hours["geographic"] == pytest.approx(1)
+    for wrong in ("0", "16-12", "noon"):
+        done = run("similarity", train, train, *places, "--periods", wrong)
+        assert (done.status, "periods" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("categories", [("food/Bar", "food/Bar"), ("food/Bar", "shop/Books")])
+def test_within_a_category_places_are_no_distance_apart(run, tmp_path, categories):
+    pytest.importorskip("ot")
+    places, clock = Places([35, 36], [139, 140], categories=categories), Clock(instants_per_day=2)
+    write_places(places, tmp_path / "places.csv")
+    for name, at in (("a", 0), ("b", 1)):
+        write(Traces.from_dense([[at, at]], places, clock), tmp_path / f"{name}.csv")
+    files = (tmp_path / "a.csv", tmp_path / "b.csv", "--places", tmp_path / "places.csv", "--json")
+    hamming = run("similarity", *files).json
+    named = run("similarity", *files, "--distance", "category").json
+    assert hamming["geographic"] == 0
+    assert named["geographic"] == (1 if categories[0] == categories[1] else 0)
+
+
+def test_categories_are_compared_where_there_are_some(run, tokyo):
+    train, places = tokyo / "traintraces_TK.csv", ("--places", tokyo / "POI_TK.csv")
+    done = run("similarity", train, train, *places, "--distance", "category")
+    assert (done.status, "categories" in done.err) == (2, True)

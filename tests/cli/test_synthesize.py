@@ -18,6 +18,8 @@ from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import ParameterError
 from tracearena.io import ppmtf, pwscup
 from tracearena.jobs.reading import ReadingOptions
+from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf import privacy_budget
 
 QUICK = "PPMTF(2,iterations=3)"
 
@@ -199,3 +201,17 @@ def test_a_class_derived_from_ours_is_a_synthesizer_of_its_own(files, monkeypatc
     assert done["method"].startswith("Mine(2,200,2")
     with pytest.raises(ParameterError, match="--model does not apply to derived_model:Mine"):
         run(name, files / "reftraces.csv", files / "o.csv", *given, "--model", files / "m.npz")
+
+
+def test_epsilon_of_the_parameters_is_printed_or_refused_before_training(files):
+    training, out = files / "traintraces_TK.csv", files / "out.csv"
+    given = [training, out, "--format", "ppmtf", "--places", files / "POI_TK.csv", "--seed", 1, "--epsilon"]
+    found = run(QUICK, *given, "--model", files / "model.ptf")
+    expected = privacy_budget(PPMTF.load(files / "model.ptf"))
+    assert {name: found[name] for name in expected.to_dict()} == pytest.approx(expected.to_dict())
+    assert found["kappa"] > 0
+    out.unlink()
+    refused = tracearena("synthesize", "PPMTF(2,zeros=all)", *given)
+    assert (refused.status, "zeros='sampled'" in refused.err, out.exists()) == (2, True, False)
+    refused = tracearena("synthesize", "SGD", *given)
+    assert (refused.status, "--epsilon" in refused.err) == (2, True)

@@ -123,7 +123,7 @@ def visits(ppmtf: float, sgd: float, lowest: float) -> list[dict[str, Any]]:
 
 def cluster(synthetic: float, everybody: float) -> ppmtf_12.UserCluster:
     none = np.zeros(1)
-    return ppmtf_12.UserCluster(0, 10, 10, synthetic, everybody, {}, none, none)
+    return ppmtf_12.UserCluster(0, "", 10, 10, synthetic, everybody, {}, none, none)
 
 
 def rates(few: float, many: float) -> list[dict[str, Any]]:
@@ -418,8 +418,8 @@ CASES: dict[str, Pair] = {
         lambda: geo_3.check_geo_3_claims(offloaded(-0.01)),
     ),
     "geo-3, margin": (
-        lambda: geo_3.check_grid_margin_claims(np.stack([offloaded(0.01), offloaded(0.02)])),
         lambda: geo_3.check_grid_margin_claims(np.stack([offloaded(0.02), offloaded(0.01)])),
+        lambda: geo_3.check_grid_margin_claims(np.stack([offloaded(0.01), offloaded(0.02)])),
     ),
     "geo-4": (
         lambda: geo_4.check_geo_4_claims(maps([0.5, 0.5], [0.9, 0.1])),

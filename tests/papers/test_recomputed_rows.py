@@ -1,4 +1,4 @@
-"""Ten rows of the findings, computed again in plain NumPy from the formulas of the papers.
+"""Rows of the findings, computed again in plain NumPy from the formulas of the papers.
 
 The published files are read as numbers, without tracearena's readers and metrics, and the result is compared
 with what the commands of the rows printed.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import tarfile
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tracearena import metrics
+from tracearena.papers.claim_rows_synthesis import PROGRAM_LEVELS
 from tracearena.papers.claims_table import iterate_claims
 from tracearena.papers.published_claims import CommandRun, read_run
 from tracearena.synthesis import PPMTF
@@ -114,6 +116,23 @@ def test_the_published_row_of_ppmtf_from_its_published_traces(
     assert found == pytest.approx(ours["tm_emd_x"], abs=1e-9)
 
 
+def test_the_re_identification_rate_of_the_published_traces(tokyo: Path) -> None:
+    """[ppmtf] appendix D: the user whose maximum-likelihood chain makes the transitions most likely."""
+    training = read_days(tokyo / "traintraces_TK.csv")
+    made = read_days(tokyo / "syntraces_ppmtf_Itr100.csv.gz").reshape(500, 10, SLOTS)
+    score = np.empty((500, 500, 10))
+    for user, day in enumerate(training):
+        counts = np.zeros((PLACES, PLACES))
+        np.add.at(counts, (day[:-1], day[1:]), 1)
+        chain = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        seen = np.log(np.where(chain > 0, chain, 1e-8))
+        score[user] = seen[made[:, :, :-1], made[:, :, 1:]].sum(axis=2)
+    # Sums of the same logarithms in another order differ in their last bits: of equals the first counts.
+    found = (score.round(7).argmax(axis=0) == np.arange(500)[:, None]).mean()
+    ours = run_of("the published row, from the published synthetic traces").result
+    assert found == pytest.approx(ours["reidentification_rate"], abs=1e-9)
+
+
 def test_the_metrics_of_invented_days() -> None:
     """The same formulas against the functions, where no published data is at hand."""
     days = [np.random.default_rng(seed).integers(0, PLACES, (40, SLOTS)) for seed in (1, 2)]
@@ -182,6 +201,54 @@ def test_the_three_best_privacies_against_trace_inference(final: Any) -> None:
     assert best[:3] == pytest.approx([place["value"] for place in ours[:3]], abs=1e-9)
 
 
+# The sample of GeoLife: gossip of [geo-ind] section 5.2 among people as they were.
+
+
+def read_beijing(path: Path) -> tuple[list[str], Floats, NDArray[np.int64], NDArray[np.int64]]:
+    """Names of the users, latitude and longitude of the points in the box, their user and second."""
+    names, rows, owner = list[str](), list[tuple[float, float, float]](), list[int]()
+    with tarfile.open(path) as archive:
+        for member in sorted(archive.getmembers(), key=lambda one: one.name):
+            if not member.name.endswith(".plt"):
+                continue
+            user = member.name.split("/")[-3]
+            names += [user] if user not in names else []
+            content = archive.extractfile(member)
+            assert content is not None
+            for line in content.read().decode().splitlines()[6:]:
+                latitude, longitude, _, _, days, *_ = line.split(",")
+                rows.append((float(latitude), float(longitude), float(days)))
+                owner.append(names.index(user))
+    table, users = np.array(rows), np.array(owner)
+    (south, north), (west, east) = (39.85, 40.05), (116.25, 116.5)
+    inside = (table[:, 0] >= south) & (table[:, 0] <= north) & (table[:, 1] >= west) & (table[:, 1] <= east)
+    return names, table[inside, :2], users[inside], np.rint(table[inside, 2] * 86_400).astype(np.int64)
+
+
+def test_the_gossip_of_people_as_they_were(shared_data: Path) -> None:
+    names, position, user, second = read_beijing(shared_data / "geolife-sample.tar.gz")
+    latitude, longitude = np.radians(position).T
+    metres = np.column_stack([latitude, longitude * np.cos(np.radians(39.95))]) * 6_371_000
+    slot = second // 5
+    heard = np.eye(len(names), dtype=bool)  # user x source
+    order = np.argsort(slot, kind="stable")
+    starts = np.flatnonzero(np.diff(slot[order], prepend=-1))
+    for here in np.split(order, starts[1:]):
+        who = user[here]
+        if len(set(who)) < 2:
+            continue
+        near = np.linalg.norm(metres[here][:, None] - metres[here][None], axis=2) <= 50
+        for _ in here:  # along chains of people
+            for i, j in np.argwhere(near):
+                heard[who[i]] |= heard[who[j]]
+    ours = [
+        float(row["infection_rate"])
+        for row in run_of("gossip reaches more people in noisy traces").rows("geo-5.csv")
+        if row["window_s"] == "original"
+    ]
+    assert heard.mean() == pytest.approx(ours[0], abs=1e-6)
+
+
 # Rows that need no published data: the numbers that figures drew, and formulas.
 
 
@@ -246,3 +313,18 @@ def test_the_privacy_budget_of_the_parameters() -> None:
             assert float(row[f"epsilon_location{column}"]) == pytest.approx(location, rel=1e-9)
             budget = privacy_budget(PPMTF(alpha=alpha), kappa=assumed)
             assert (budget.epsilon_trace, budget.epsilon_location) == pytest.approx((trace, location))
+
+
+def test_the_limits_of_sglt_s_levels_are_the_published_table_and_our_spread(shared_data: Path) -> None:
+    """One published run against the mean of three of ours, within three standard errors."""
+    (table,) = (shared_data / "published-results").glob("PF_utilpriv_SGLT_*.csv")
+    published = {row[" tracefile"]: float(row[" TP-TV_syn"]) for row in rows_of(table)}
+    spread = {
+        int(row["classes"]): float(row["spread_tp_tv"])
+        for row in run_of("TP-TV of SGLT with 50 to 200 classes").rows("sglt-published.csv")
+        if (row["rules"], row["par_l"]) == ("program", "1")
+    }
+    for classes, (level, own) in PROGRAM_LEVELS.items():
+        (found,) = (value for name, value in published.items() if f"_c{classes}_0.25_0.75_1_4_" in name)
+        assert level == pytest.approx(found, abs=1e-5)
+        assert own == pytest.approx(spread[classes], abs=1e-4)

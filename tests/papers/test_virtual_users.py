@@ -6,12 +6,14 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tracearena.contest import ContestPlan
 from tracearena.errors import DataError
 from tracearena.papers import figure
-from tracearena.papers.data import FigureSource, Size, load_check_in_cities
+from tracearena.papers.data import FOURSQUARE_CITIES, FigureSource, Size, load_check_in_cities
+from tracearena.traces import Box
 
 CHECK_INS, PEOPLE_FLOW, GENERATOR = Size(150, 10), Size(40), Size(60, 4)
 
@@ -62,6 +64,23 @@ def test_cities_of_published_data_are_folders_and_files_of_check_ins(shared_data
     assert (tokyo.name, york.name) == ("ppmtf-tokyo", "gowalla-nyc")
     assert (tokyo.training.n_users, len(york.training.places)) == (500, 1000)
     assert york.testing.n_users == round(0.2 * (york.training.n_users + york.testing.n_users))
+
+
+def test_the_check_ins_of_foursquare_are_six_cities(tmp_path: Path) -> None:
+    middles = [Box.parse(bounds).middle for bounds in FOURSQUARE_CITIES.values()]
+    venues = [f"v{number}\t{lat}\t{lon}\tBar\t-" for number, (lat, lon) in enumerate(middles)]
+    (tmp_path / "raw_POIs.txt").write_text("\n".join(venues) + "\n")
+    at = np.random.default_rng(1).integers(0, 6, 600)
+    events = [
+        f"{row // 20}\tv{venue}\tTue Apr {row % 20 + 3:02} 18:00:09 +0000 2012\t0"
+        for row, venue in enumerate(at)
+    ]
+    (tmp_path / "raw_Checkins_anonymized.txt").write_text("\n".join(events) + "\n")
+    found = load_check_in_cities(FigureSource(tmp_path))
+    assert [city.name for city in found] == list(FOURSQUARE_CITIES)
+    for number, city in enumerate(found):
+        assert city.training.n_events + city.testing.n_events == (at == number).sum()
+        assert city.training.clock.slots_per_day == 12
 
 
 def test_a_folder_without_a_city_is_refused(tmp_path: Path) -> None:

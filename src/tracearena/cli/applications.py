@@ -97,10 +97,18 @@ def hotspots(
         float,
         typer.Option(
             "--margin-km",
-            help="Also count released points up to this many km outside the area, instead of moving them to "
-            "its border.",
+            help="Count released points up to this many km outside the area where they lie, instead of "
+            "moving them to its border.",
         ),
-    ] = 0.0,
+    ] = 5.0,
+    parts: Annotated[
+        int,
+        typer.Option(
+            "--parts",
+            help="Parts along the side of a cell that are updated separately: with many, coordinates are "
+            "updated, as in the paper.",
+        ),
+    ] = 1,
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -123,6 +131,7 @@ def hotspots(
             rounds=rounds,
             threshold=threshold,
             margin_km=margin,
+            parts=parts,
         )
     print_result(result.to_dict(), as_json)
 

@@ -128,9 +128,9 @@ def data(
     factors: FactorsOption = 32,
     alpha: Annotated[float, typer.Option("--alpha", help="Precision of the observed counts.")] = 200.0,
     iterations: IterationsOption = 100,
-    zeros: ZerosOption = "all",
+    zeros: ZerosOption = "sampled",
     walk: WalkOption = "5min",
-    min_events: MinEventsOption = 0,
+    min_events: MinEventsOption = 10,
     sensitive: SensitiveOption = None,
     pois: PoisOption = None,
     model: Annotated[

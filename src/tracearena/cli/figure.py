@@ -6,6 +6,7 @@ numbers.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,13 @@ from tracearena.jobs.outputs import refuse_options
 
 if TYPE_CHECKING:
     from tracearena.arena.claims import ClaimResult
+
+
+class FigureZeros(StrEnum):
+    """Zero cells that PPMTF is trained with."""
+
+    sampled = "sampled"
+    all = "all"
 
 
 def figure(
@@ -33,6 +41,14 @@ def figure(
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="Seed of all randomness. [default: 1]")
     ] = None,
+    zeros: Annotated[
+        FigureZeros | None,
+        typer.Option(
+            "--zeros",
+            help="Zero cells that PPMTF is trained with: sampled, as in the papers, or all. "
+            "[default: sampled]",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Reproduce a figure of a paper: the picture, its numbers, and a check of its claims.
@@ -47,7 +63,7 @@ def figure(
     from tracearena.files.atomic import make_folder, replacing_all
 
     if name == "list":
-        refuse_options("the list of figures", out=out, data=data, seed=seed is not None)
+        refuse_options("the list of figures", out=out, data=data, seed=seed is not None, zeros=zeros)
         if as_json:
             listed = [{"name": one.name, "shows": one.shows} for one in papers.list_figures().values()]
             print_result({"figures": listed}, True)
@@ -61,7 +77,8 @@ def figure(
     make = papers.figure(name)
     with replacing_all(), show_progress(name):
         make_folder(folder)
-        written = make(folder, data=data, seed=1 if seed is None else seed, tell=found.append)
+        chosen = None if zeros is None else zeros.value
+        written = make(folder, data=data, seed=1 if seed is None else seed, zeros=chosen, tell=found.append)
     result: dict[str, Any] = {"figure": name, "files": [str(path) for path in written]}
     if as_json:
         result["findings"] = [finding.to_dict() for finding in found]

@@ -20,6 +20,19 @@ OriginalOption = Annotated[
     Path, typer.Option("--original", help="Original traces in any format (such as orgtraces_*.csv).")
 ]
 
+ObfuscatedOption = Annotated[
+    Path,
+    typer.Option(
+        "--obfuscated", help="Obfuscated traces (anotraces_*.csv, a table, or a file from `protect`)."
+    ),
+]
+ReleaseIdTableOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--id-table", help="Table of true identities (pse_id,user_id), if the release has pseudonyms."
+    ),
+]
+
 
 class GeneralisationRule(StrEnum):
     """Rules for scoring a generalised event."""
@@ -41,7 +54,8 @@ RuleOption = Annotated[
 def register_score(app: typer.Typer) -> None:
     """Add the commands."""
     commands = {
-        "utility": utility, "reidentification": reidentification, "trace-inference": trace_inference
+        "utility": utility, "usefulness": usefulness,
+        "reidentification": reidentification, "trace-inference": trace_inference,
     }  # fmt: skip
     about = "Score the utility of a release, or the result of an attack on it."
     example = "tracearena score utility --original org.csv --obfuscated released.csv"
@@ -53,18 +67,8 @@ def utility(
     context: typer.Context,
     reading: ReadingOptions,
     original: OriginalOption,
-    obfuscated: Annotated[
-        Path,
-        typer.Option(
-            "--obfuscated", help="Obfuscated traces (anotraces_*.csv, a table, or a file from `protect`)."
-        ),
-    ],
-    id_table: Annotated[
-        Path | None,
-        typer.Option(
-            "--id-table", help="Table of true identities (pse_id,user_id), if the release has pseudonyms."
-        ),
-    ] = None,
+    obfuscated: ObfuscatedOption,
+    id_table: ReleaseIdTableOption = None,
     rule: RuleOption = GeneralisationRule.paper,
     threshold: Annotated[
         float, typer.Option("--threshold", min=0, max=1, help="Smallest utility of a valid release.")
@@ -87,6 +91,64 @@ def utility(
     print_result(
         {"utility": utility, "valid": utility >= threshold, "threshold": threshold, **result}, as_json
     )
+
+
+@reads_traces(limits=LIMITS)
+def usefulness(
+    reading: ReadingOptions,
+    original: OriginalOption,
+    obfuscated: ObfuscatedOption,
+    id_table: ReleaseIdTableOption = None,
+    pois: Annotated[
+        Path | None,
+        typer.Option(
+            "--pois",
+            help="Points of interest with categories, for POI accuracy: a table of places, or POI_*.csv of "
+            "the people flow data.",
+        ),
+    ] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", help="With --pois: category of the POIs. [default: food]")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure what a release is still useful for: recommending places, crowds, and movements.
+
+    POI accuracy (1 is best) is the share of POIs within 1 km that a service would find from the released
+    places. TP-TV is the distance of the populations by time of day, over all places and over the 50 most
+    visited; TM-EMD is that of the transition matrices, in regions, along both axes and over many directions
+    (0 is best).
+
+    Example:
+      tracearena score usefulness --original orgtraces.csv --obfuscated obftraces.csv
+    """
+    from tracearena import metrics
+    from tracearena.io.formats.checkins import read_pois
+    from tracearena.io.places import read_id_pairs, read_places
+    from tracearena.metrics.transitions import BINS
+
+    if pois is None:
+        refuse_options("a release without --pois", category=category)
+    points = None
+    if pois is not None:
+        points = read_pois(pois) if pois.name.startswith("POI_") else read_places(pois)
+    truth = reading.read_events(original)
+    known = None if id_table is None else read_id_pairs(id_table)
+    released, _ = reading.read_obfuscated(reading.open(obfuscated), truth, id_table=known)
+    result: dict[str, Any] = {}
+    if points is not None:
+        chosen = category or "food"
+        result = metrics.poi_accuracy_score(truth.traces, released, points, category=chosen).to_dict()
+    grid = truth.traces.places.grid
+    bins = BINS if grid is None else max(grid.rows, grid.columns)
+    result |= {
+        "tp_tv": metrics.tp_tv(truth.traces, released),
+        "tp_tv_top50": metrics.tp_tv(truth.traces, released, top=50),
+        "tm_emd_x": metrics.tm_emd(truth.traces, released, "x", bins=bins),
+        "tm_emd_y": metrics.tm_emd(truth.traces, released, "y", bins=bins),
+        "tm_emd": metrics.tm_emd_sliced(truth.traces, released, bins=bins),
+    }
+    print_result(result, as_json)
 
 
 def reidentification(

@@ -25,6 +25,7 @@ class Distance(StrEnum):
 
     hamming = "hamming"
     ground = "ground"
+    category = "category"
 
 
 @reads_traces()
@@ -36,12 +37,19 @@ def similarity(
     order: Annotated[
         int, typer.Option("--order", min=0, max=1, help="0 compares visits, 1 compares transitions.")
     ] = 0,
-    periods: Annotated[int, typer.Option("--periods", min=1, help="Number of time periods per day.")] = 1,
+    periods: Annotated[
+        str,
+        typer.Option(
+            "--periods",
+            help="Time periods of a day: how many, or the hours at which they begin, such as 6-12-18-22.",
+        ),
+    ] = "1",
     distance: Annotated[
         Distance,
         typer.Option(
             "--distance",
-            help="Distance of places: hamming (0 or 1), or ground (km; needs tracearena[emd]).",
+            help="Distance of places: hamming (0 or 1), ground (km), or category (0 within a category, else "
+            "1); the last two need tracearena[emd].",
         ),
     ] = Distance.hamming,
     out: Annotated[
@@ -79,11 +87,16 @@ def similarity(
     if not len(ids):
         raise DataError("A and B have no user id in common")
     a, b = a.take_users(in_a), b.take_users(in_b)
-    profiles = [mobility.MobilityProfiles.of(traces, periods) for traces in (a, b)]
+    chosen = int(periods) if periods.isdecimal() else periods
+    profiles = [mobility.MobilityProfiles.of(traces, chosen) for traces in (a, b)]
     table = None
     if distance is Distance.ground:
         largest = float(a.places.distance_table_km.max())
         table = a.places.distance_table_km / (largest or 1.0)
+    elif distance is Distance.category:
+        if a.places.categories is None:
+            raise DataError(f"{first}: its places have no categories, which --distance category compares")
+        table = (a.places.categories[:, None] != a.places.categories[None, :]).astype(np.float64)
     used = choose_seed(seed) if order == 1 else None
     with show_progress("pairs of users", cluster=join_cluster(context, cluster)):
         near = metrics.geographic_similarity(*profiles, order=order, distance=table)  # type: ignore[arg-type]
@@ -91,7 +104,7 @@ def similarity(
     if out is not None:
         rows = zip(a.user_ids.tolist(), near.tolist(), alike.tolist(), strict=True)
         write_csv(out, ["user", "geographic", "semantic"], rows)
-    result: dict[str, Any] = {"users": a.n_users, "order": order, "periods": periods}
+    result: dict[str, Any] = {"users": a.n_users, "order": order, "periods": chosen}
     result |= {"distance": distance.value, "geographic": float(near.mean()), "semantic": float(alike.mean())}
     print_result(result | ({} if out is None else {"file": str(out)}), as_json)
 

@@ -90,6 +90,13 @@ def synthesize(
             "--log-likelihoods", help="PPMTF: add the log-likelihood of each trace (ppmtf files only)."
         ),
     ] = False,
+    epsilon: Annotated[
+        bool,
+        typer.Option(
+            "--epsilon",
+            help="PPMTF: print the ε that publishing the parameters would have, and κ of the model.",
+        ),
+    ] = False,
     shares: Annotated[
         str | None,
         typer.Option(
@@ -131,7 +138,7 @@ def synthesize(
     from tracearena.io import ppmtf, read_places, write
     from tracearena.io.writers import guess_format_by_name
     from tracearena.synthesis import PPMTF, SGLT, PrivateRoles
-    from tracearena.synthesis.ppmtf import PartitionedTraces
+    from tracearena.synthesis.ppmtf import PartitionedTraces, privacy_budget
 
     if parse(name)[0] == "PPMTF+":
         plain = name.replace("PPMTF+", "PPMTF", 1)
@@ -143,6 +150,7 @@ def synthesize(
         "export": export,
         "deniable": deniable,
         "log_likelihoods": log_likelihoods,
+        "epsilon": epsilon,
         "lean": lean,
         "cluster": cluster,
     }
@@ -151,7 +159,8 @@ def synthesize(
         others = {key: value for key, value in own.items() if key not in ("virtual_users", "model")}
         refuse_options(name, **others, homes=homes, only_seen=only_seen)
     elif kind is not PPMTF:
-        refuse_options(name, **own, homes=homes, only_seen=only_seen)
+        others = {key: value for key, value in own.items() if key != "cluster" or kind is not SGLT}
+        refuse_options(name, **others, homes=homes, only_seen=only_seen)
     elif virtual_users is None:
         refuse_options("traces of training users; add --virtual-users", homes=homes, only_seen=only_seen)
     else:
@@ -159,6 +168,9 @@ def synthesize(
     if kind is not PrivateRoles:
         refuse_options(name, **private)
     untrained: Synthesizer = catalogue.create(name, "synthesizer")
+    if epsilon:
+        # A model without a known ε is refused before it is trained.
+        privacy_budget(PPMTF(**parameters), kappa=0)
     wanted = _parse_k_and_eta(deniable)
     source = reading.open(file)
     if kind is PrivateRoles:
@@ -176,7 +188,7 @@ def synthesize(
         check_outputs(out, model if kind is PrivateRoles else None, inputs=(file, *reading.files))
     workers = join_cluster(context, cluster)
     training: Any
-    if workers is not None and known == "partitions" and reading.places is not None:
+    if kind is PPMTF and workers is not None and known == "partitions" and reading.places is not None:
         refuse_options("a folder that workers read", slots=slots)
         # The workers read the files, so only a file of places can list all places in advance.
         cuts = {"hours": reading.hours, "from_date": reading.from_date, "to_date": reading.to_date}
@@ -201,7 +213,7 @@ def synthesize(
     else:
         # A user's own class is tried on a few users first.
         validation.try_synthesizer(untrained, training)
-        with show_progress("training"):
+        with show_progress("training", cluster=workers):
             synthesizer = validation.run_fit(untrained, training, seed=child_seed(root, 0))
     days = traces_per_user or _DEFAULT_TRACES
     synthetic: Traces
@@ -243,6 +255,9 @@ def synthesize(
     }
     if seed is not None:
         result["seed"] = seed
+    if epsilon:
+        with use(cluster=workers):
+            result |= privacy_budget(synthesizer).to_dict()
     print_result(result | _describe_model(synthesizer) | tested, as_json)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -285,6 +285,40 @@ class AggregateMobility:
         sums = total.sum(axis=1, keepdims=True)
         visits = np.where(sums > 0, total / np.where(sums > 0, sums, 1), 1 / m)
         return cls(profiles.periods, visits, pairs, moves)
+
+    def at_steady_state(self) -> AggregateMobility:
+        """Return the same with visits where a population that moves by the matrices settles.
+
+        [sglt] section 4.2 calls π̄ the steady state of p̄. The mean of the users' visits is not, in general:
+        users who move more often weigh more in p̄. A day's steps are taken in their order, the last instant
+        leading to the first of the next day, and the distribution that returns after a day is averaged over
+        the instants of each period.
+
+        Examples
+        --------
+        >>> from tracearena.traces import Clock, Traces
+        >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=5)
+        >>> traces = Traces.from_dense([[0, 0, 0, 1, 0]], places, clock)
+        >>> mobility = AggregateMobility.of(MobilityProfiles.of(traces), places)
+        >>> mobility.at_steady_state().visits.round(2).tolist()
+        [[0.75, 0.25]]
+        """
+        of_time, m = self.periods.of_time, self.visits.shape[1]
+        back = self.pairs[of_time[-1], of_time[0]]
+        steps = list(self.step_numbers) + ([back] if back >= 0 else [])
+        day = np.eye(m)
+        for number in steps:
+            day = day @ self.moves[number]
+        # The distribution p with p · day = p and sum 1; every move is possible, so there is exactly one.
+        equations = np.vstack([day.T - np.eye(m), np.ones(m)])
+        now = np.linalg.lstsq(equations, np.append(np.zeros(m), 1.0), rcond=None)[0]
+        visits = np.zeros_like(self.visits)
+        for time, tau in enumerate(of_time):
+            visits[tau] += now
+            if time < len(of_time) - 1:
+                now = now @ self.moves[self.step_numbers[time]]
+        visits = np.maximum(visits, 0.0)
+        return replace(self, visits=visits / visits.sum(axis=1, keepdims=True))
 
     @property
     def step_numbers(self) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from tracearena.checks import LARGEST_COUNT, require_choice, require_kind, requi
 from tracearena.engine import SeedLike, block_ranges, child_seed, run_blocks, seed_sequence, stream, uniforms
 from tracearena.errors import DataError
 from tracearena.mobility import AggregateMobility, MobilityProfiles
-from tracearena.synthesis.sglt import SGLT, PrivacyTests, draw_by_likelihood
+from tracearena.synthesis.sglt import SGLT, draw_by_likelihood
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 from tracearena.traces._arrays import find_positions
 
@@ -147,8 +147,7 @@ def _make_sglt_days(
 ) -> NDArray[np.int32]:
     # Deniability is about who was a seed, which the service does not learn: only fakes that say where
     # the person herself was are left out.
-    tests = PrivacyTests(alternatives=0)
-    model = SGLT(classes=classes).fit(training, seed=child_seed(root, 0), tests=tests)
+    model = SGLT(classes=classes, alternatives=0).fit(training, seed=child_seed(root, 0))
     pool, rows, verdicts = model.pool(POOL * fakes, seed=child_seed(root, 1))
     good = np.flatnonzero(verdicts.passed) if verdicts is not None else np.arange(len(pool))
     if not len(good):

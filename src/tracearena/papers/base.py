@@ -13,10 +13,12 @@ from typing import Any, TypeAlias
 
 from tracearena.arena import SweepRow, write_table
 from tracearena.arena.claims import ClaimResult, Tell
+from tracearena.errors import ParameterError
 from tracearena.files import write_csv
 from tracearena.pages.html import COLOURS
 from tracearena.papers.data import HALVES, TITLES, FigureSource, Size
 from tracearena.papers.style import open_canvas, save_figure, write_title
+from tracearena.synthesis.ppmtf.tensors import Zeros
 
 Table: TypeAlias = (
     Sequence[Mapping[str, Any]] | Sequence[SweepRow] | tuple[Sequence[str], Iterable[Iterable[Any]]]
@@ -81,11 +83,15 @@ Compute: TypeAlias = Callable[..., Drawing | list[Drawing]]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a paper: its name, what it shows, and the function that computes it."""
+    """A figure of a paper: its name, what it shows, and the function that computes it.
+
+    `takes_zeros` is whether it trains PPMTF with the zero cells of its source.
+    """
 
     name: str
     shows: str
     compute: Compute
+    takes_zeros: bool = False
 
     def __call__(
         self,
@@ -94,15 +100,21 @@ class Figure:
         data: Path | None = None,
         seed: int = 1,
         size: Size | None = None,
+        zeros: Zeros | None = None,
         tell: Tell | None = None,
         **options: Any,
     ) -> list[Path]:
         """Write the pictures and their numbers (CSV) into the folder `out`; return the files.
 
-        `data`, `seed` and `size` are those of a `FigureSource`, `tell` is called with each finding, and
-        `options` are the keywords of the figure's function.
+        `data`, `seed`, `size` and `zeros` are those of a `FigureSource`, `tell` is called with each finding,
+        and `options` are the keywords of the figure's function.
         """
-        computed = self.compute(FigureSource(data, seed, size), **options)
+        if zeros is not None and not self.takes_zeros:
+            with_choice = ", ".join(name for name, one in REGISTRY.items() if one.takes_zeros)
+            raise ParameterError(
+                f"{self.name} has no choice of the zeros that PPMTF is trained with; {with_choice} have"
+            )
+        computed = self.compute(FigureSource(data, seed, size, zeros or "sampled"), **options)
         drawings = computed if isinstance(computed, list) else [computed]
         if tell is not None:
             for drawing in drawings:
@@ -115,11 +127,11 @@ REGISTRY: dict[str, Figure] = {}
 """Name of a figure → the figure, of the modules that are loaded."""
 
 
-def paper_figure(name: str, shows: str) -> Callable[[Compute], Compute]:
+def paper_figure(name: str, shows: str, *, takes_zeros: bool = False) -> Callable[[Compute], Compute]:
     """Register the function that computes a figure under its name, with what it shows."""
 
     def register(compute: Compute) -> Compute:
-        REGISTRY[name] = Figure(name, shows, compute)
+        REGISTRY[name] = Figure(name, shows, compute, takes_zeros)
         return compute
 
     return register

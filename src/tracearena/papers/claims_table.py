@@ -30,10 +30,10 @@ tests it, our number, the published one, and whether it holds. Run the commands 
 [published data](../reference/datasets.md); without `--data` a command uses the simulated city, which is
 not the city of the paper. Rows that cannot be tested here name the missing data.
 
-A limit is a number of the paper, or follows from the spread of such a number over seeds, teams or halves of
-the people. Where the paper has a comparison and no number, some rows have a limit of our own, which the row
-gives ("required" or "it takes"). A row is "shown, not tested" if the paper has neither a number nor a
-comparison to test, or if the statement cannot fail.
+A limit is a number of the paper, another number of the same run where the paper compares two, or follows from
+the spread of a number over seeds, teams or halves of the people. Limits stand in parentheses next to our
+number. A row is "shown, not tested" if the paper has neither a number nor a comparison to test, or if the
+statement cannot fail.
 
 The numbers under "here" were printed by the commands and are stored with version and seed in
 `src/tracearena/papers/measured`; none of them is typed by hand. Remarks next to a

@@ -57,7 +57,7 @@ class ComparisonRow:
     apart: float
 
 
-@paper_figure("contest-people", "virtual users next to the people they are learned from")
+@paper_figure("contest-people", "virtual users next to the people they are learned from", takes_zeros=True)
 def compute_contest_people(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
     """Compare virtual users with people; the curves and the map behind it are tables of their own.
 
@@ -78,9 +78,8 @@ def compute_contest_people(source: FigureSource, *, iterations: int = ITERATIONS
         report(done, len(tasks))
         lived = training if learned is None else training.take_users(learned)
         with use(progress=None):
-            made = sample_virtual_lives(
-                lived, kind, people.table.shape[1], training.n_users, root, iterations
-            )
+            model = PPMTF(factors=32, zeros=source.zeros, iterations=iterations)
+            made = sample_virtual_lives(lived, kind, people.table.shape[1], training.n_users, root, model)
         rows += compare_lives(people, made, kind, root, compared)
         shown[kind] = made
     report(len(tasks), len(tasks))
@@ -141,10 +140,9 @@ def _tabulate_lives(shown: Mapping[str, Lives]) -> dict[str, list[dict[str, Any]
 
 
 def sample_virtual_lives(
-    training: Traces, kind: str, days: int, users: int, root: np.random.SeedSequence, iterations: int
+    training: Traces, kind: str, days: int, users: int, root: np.random.SeedSequence, model: PPMTF
 ) -> Lives:
     """Learn from the traces and return as many days of as many virtual users."""
-    model = PPMTF(factors=32, zeros="all", iterations=iterations)
     seeds = child_seed(root, 1), child_seed(root, 2)
     chosen: dict[str, Any] = {"homes": True, "only_seen": True}
     if kind == INSTANT:
@@ -408,7 +406,7 @@ def measure_distances(
 
 
 # [contest] Figures 4 and 19: where a team's virtual users are at noon, and when they are at home.
-@paper_figure("contest-4", "where virtual users are at noon (makes contest-19 too)")
+@paper_figure("contest-4", "where virtual users are at noon (makes contest-19 too)", takes_zeros=True)
 @paper_figure("contest-19", "share of virtual users at home by time of day (makes contest-4 too)")
 def compute_contest_figures_4_and_19(source: FigureSource, *, iterations: int = ITERATIONS) -> list[Drawing]:
     """Draw 2,000 virtual users with homes."""

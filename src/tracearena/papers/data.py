@@ -19,6 +19,7 @@ from tracearena.io import ppmtf, pwscup, read
 from tracearena.io.formats import checkins
 from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
 from tracearena.synthesis import PPMTF
+from tracearena.synthesis.ppmtf.tensors import Zeros
 from tracearena.synthesis.sglt import SGLT, PassRates
 from tracearena.traces import Places, Traces
 
@@ -42,11 +43,14 @@ class FigureSource:
         Seed of all randomness.
     size
         How much of the city; None for as much as the paper's data has.
+    zeros
+        Which zero cells PPMTF is trained with: 1,000 sampled ones per user, as in the papers, or all.
     """
 
     data: Path | None = None
     seed: int = 1
     size: Size | None = None
+    zeros: Zeros = "sampled"
 
     def choose_size(self, usual: Size) -> Size:
         """Return how much of the city is asked for, the usual size if nothing is said."""
@@ -79,7 +83,7 @@ PLACES_PER_CLASS = 20
 """As in [sglt], which has 20 classes of 400 places."""
 FAKES_PER_USER = 10
 
-_AVERAGED = ("0.7,100,0.5", "0.7,50,0.5", "0.7,200,0.5", "0.8,100,0.5", "0.9,100,0.5")
+_AVERAGED = ("0.7,100", "0.7,50", "0.7,200", "0.8,100", "0.9,100")
 DEFENCES = (
     *(f"ClusterAveraging({setting})" for setting in _AVERAGED),
     *(f"PL({level},1)" for level in ("3.5", "4", "5", "6", "7")),
@@ -87,7 +91,10 @@ DEFENCES = (
     *(f"MRLH(1,1,{deletion})" for deletion in ("0", "0.1")),
     *(f"RR({epsilon})" for epsilon in ("8", "10")),
 )
-"""17 defences that stand for the 17 teams with valid traces of 2019."""
+"""17 defences that stand for the 17 teams with valid traces of 2019.
+
+Averaging does not blur, as in the paper.
+"""
 
 
 def load_people_flow(source: FigureSource) -> tuple[Traces, Traces]:
@@ -196,7 +203,8 @@ def fit_generator(source: FigureSource, iterations: int) -> tuple[Traces, PPMTF,
     """Return what a contest's generator learns from, the generator, and the seed of what it makes."""
     root = seed_sequence(source.seed)
     training = load_generator_training(source)
-    model = PPMTF(factors=32, zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
+    model = PPMTF(factors=32, zeros=source.zeros, iterations=iterations)
+    model.fit(training, seed=child_seed(root, 0))
     return training, model, root
 
 
@@ -285,6 +293,18 @@ SIMULATED: dict[str, dict[str, Any]] = {
 The map is always the same; the cities of the papers differ in how much their people tell as well.
 """
 _FILES = ("gowalla*", "brightkite*", "*gowalla*totalCheckins*", "*brightkite*totalCheckins*")
+_FOURSQUARE = "raw_Checkins_anonymized.txt*"
+FOURSQUARE_CITIES = {
+    "Istanbul": "40.8,28.5,41.2,29.5",
+    "Jakarta": "-6.4,106.7,-6.1,107.0",
+    "New York": "40.5,-74.28,41.0,-73.68",
+    "Kuala Lumpur": "3.0,101.6,3.3,101.8",
+    "São Paulo": "-24.0,-46.8,-23.4,-46.3",
+    "Tokyo": "35.5,139.5,35.9,140.0",
+}
+"""The six cities of [ppmtf] section 4.1 in the check-ins of Foursquare, with the authors' boxes (south, west,
+north, east).
+"""
 _PLACES = 1_000
 
 
@@ -299,10 +319,10 @@ class City(NamedTuple):
 def load_check_in_cities(source: FigureSource) -> list[City]:
     """Return the cities of a folder of published data, or three simulated ones.
 
-    A city is a folder with the files of `load_people_flow`, the folder itself or a ``ppmtf-*`` within, or
-    a file
-    of check-ins of Gowalla or Brightkite, of which the 1,000 most visited places are taken, hours in slots
-    of two, and a fifth of the people for testing.
+    A city is a folder with the files of `load_people_flow`, the folder itself or a ``ppmtf-*`` within; a file
+    of check-ins of Gowalla or Brightkite; or one of `FOURSQUARE_CITIES` in ``raw_Checkins_anonymized.txt``,
+    with ``raw_POIs.txt`` next to it. Of check-ins the 1,000 most visited places are taken, hours in slots of
+    two, and a fifth of the people for testing.
     """
     data = source.data
     if data is None:
@@ -313,17 +333,22 @@ def load_check_in_cities(source: FigureSource) -> list[City]:
     found = [City(one.resolve().name, *load_people_flow(FigureSource(one))) for one in folders]
     files = sorted({path for pattern in _FILES for path in data.glob(pattern) if path.is_file()})
     found += [_read_city(path, source.seed) for path in files]
+    for path in sorted(data.glob(_FOURSQUARE)):
+        found += [_read_city(path, source.seed, name, bounds) for name, bounds in FOURSQUARE_CITIES.items()]
     if not found:
         raise DataError(
             f"{data} has no data of a city: neither POI_*.csv with traintraces_*.csv and "
-            "testtraces_*.csv, nor a folder ppmtf-* with them, nor check-ins of Gowalla or Brightkite"
+            "testtraces_*.csv, nor a folder ppmtf-* with them, nor check-ins of Gowalla, Brightkite or "
+            "Foursquare (raw_Checkins_anonymized.txt)"
         )
     return found
 
 
-def _read_city(path: Path, seed: int) -> City:
-    people = read(path, top=_PLACES, interval="1h", slot="2h").as_events().traces
-    return City(path.name.partition(".")[0], *split_users(people, seed))
+def _read_city(path: Path, seed: int, name: str = "", bounds: str | None = None) -> City:
+    options: dict[str, Any] = {"top": _PLACES, "interval": "1h", "slot": "2h"}
+    options |= {} if bounds is None else {"bounds": bounds}
+    people = read(path, **options).as_events().traces
+    return City(name or path.name.partition(".")[0], *split_users(people, seed))
 
 
 # Teams of virtual users, as the contest of 2019 had them, where there is no published data.

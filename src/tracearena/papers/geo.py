@@ -19,7 +19,7 @@ from tracearena.engine import report
 from tracearena.errors import DataError
 from tracearena.io import read
 from tracearena.metrics.applications import bayesian_update, distance_error, gossip, hotspots
-from tracearena.metrics.applications.networks import RANGE_M, count_released_points
+from tracearena.metrics.applications.networks import MARGIN_KM, RANGE_M, count_released_points
 from tracearena.obfuscation import GeoInd
 from tracearena.pages.html import BLUE, COLOURS, MARKERS
 from tracearena.papers.base import Drawing, paper_figure
@@ -136,8 +136,6 @@ def _choose_trajectory(traces: GpsTraces) -> GpsTraces:
 # [geo-ind] Figure 3: traffic offloaded by hotspots against the noise.
 OFFLOADING_PAPER = {250: (0.96, 0.98), 500: (0.95, None), 1000: (0.89, 0.93)}
 """Values that the text of [geo-ind] names: empirical, after the update."""
-MARGIN_KM = 5.0
-"""Around the area; hardly any point is carried further by 1,000 m of expected noise."""
 _COLUMNS = ("offloaded", "offloaded_after_update", "cells_found", "cells_found_after_update")
 
 
@@ -145,22 +143,22 @@ _COLUMNS = ("offloaded", "offloaded_after_update", "cells_found", "cells_found_a
 def compute_geo_figure_3(source: FigureSource, *, runs: int = 3) -> Drawing:
     """Measure the share of original points served, before and after the Bayesian update.
 
-    The numbers also have the cells found, and all of it on a grid that ends with the area (``clipped``)
-    and on one that continues for some kilometres (``margin``).
+    The numbers also have the cells found, and all of it on a grid that continues for some kilometres around
+    the area (``margin``) and on one that ends with it (``clipped``).
     """
     gps = load_gps_data(source)
     both = np.empty((2, len(_COLUMNS), len(NOISE_M), runs))
     for at, noise in enumerate(NOISE_M):
         for run in range(runs):
             released = GeoInd(expected_noise=noise).transform(gps.traces, seed=source.seed * 1000 + run)
-            for wide, margin in enumerate((0.0, MARGIN_KM)):
+            for wide, margin in enumerate((MARGIN_KM, 0.0)):
                 one = hotspots(gps.traces, released, area=gps.area, expected_noise_m=noise, margin_km=margin)
                 both[wide, :, at, run] = [getattr(one, name) for name in _COLUMNS]
             report(at * runs + run + 1, len(NOISE_M) * runs)
     found = both[:, :2]
     rows = [
         (grid, noise, run, *both[wide, :, at, run].tolist())
-        for wide, grid in enumerate(("clipped", "margin"))
+        for wide, grid in enumerate(("margin", "clipped"))
         for at, noise in enumerate(NOISE_M)
         for run in range(runs)
     ]
@@ -168,8 +166,8 @@ def compute_geo_figure_3(source: FigureSource, *, runs: int = 3) -> Drawing:
     def draw(figure: Any, axes: Any) -> None:
         for k, name in enumerate(("chosen by the noisy counts", "after the Bayesian update")):
             _plot_runs(axes, found[0, k], k, name, 0.25)
-            padded = f"the same, {MARGIN_KM:g} km around the area too"
-            axes.plot(NOISE_M, found[1, k].mean(axis=1), ":", color=COLOURS[k], label=padded)
+            clipped = "the same on a grid that ends with the area"
+            axes.plot(NOISE_M, found[1, k].mean(axis=1), ":", color=COLOURS[k], label=clipped)
         for k in (0, 1):
             shown = [(noise, value[k]) for noise, value in OFFLOADING_PAPER.items() if value[k] is not None]
             label = None if k else "[geo-ind], all of GeoLife"
@@ -211,14 +209,14 @@ def check_geo_3_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
 
 
 def check_grid_margin_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
-    """Compare the update on a grid that ends with the area and on one that continues around it.
+    """Compare the update on a grid that continues around the area and on one that ends with it.
 
     Parameters
     ----------
     found
-        Shares by (clipped or with a margin, before or after the update, noise, run).
+        Shares by (with a margin or clipped, before or after the update, noise, run).
     """
-    gain = 100 * (found[1, 1] - found[0, 1]).mean(axis=1)
+    gain = 100 * (found[0, 1] - found[1, 1]).mean(axis=1)
     shown = ", ".join(f"{one:+.2f} at {noise} m" for noise, one in zip(NOISE_M, gain, strict=True))
     told = f"points won by a margin of {MARGIN_KM:g} km: {shown}"
     statement = "heaping what leaves the area on its border costs traffic after the update"

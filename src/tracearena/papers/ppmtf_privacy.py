@@ -17,12 +17,12 @@ from tracearena.arena.attacker_knowledge import ATTACKS, attack_synthetic
 from tracearena.arena.claims import ClaimResult, check_share
 from tracearena.attacks import MembershipInference, SyntheticIdentification, attack_parameters
 from tracearena.engine import child_seed, seed_sequence, track_progress
-from tracearena.metrics import tm_emd, tp_tv
 from tracearena.pages.html import COLOURS
 from tracearena.papers.base import Drawing, draw_bars, paper_figure
 from tracearena.papers.data import (
     ITERATIONS,
     MOST_REIDENTIFIED,
+    TITLES,
     TRACES_PER_USER,
     FigureSource,
     Size,
@@ -204,6 +204,7 @@ def compute_ppmtf_figure_15(
     for alpha in track_progress(alphas, len(alphas)):
         model = PPMTF(alpha=alpha, iterations=iterations).fit(training, seed=source.seed)
         made = model.synthesize(1, seed=source.seed)
+        utility = measure_utility(testing, made, FIGURE_10_METRICS, by_day=False, other=training)
         least, measured = privacy_budget(model, kappa=0), privacy_budget(model)
         rows.append(
             {
@@ -213,24 +214,25 @@ def compute_ppmtf_figure_15(
                 "kappa": measured.kappa,
                 "epsilon_trace": measured.epsilon_trace,
                 "epsilon_location": measured.epsilon_location,
-                "tp_tv": tp_tv(testing, made),
-                "tm_emd_x": tm_emd(testing, made, "x"),
-                "tm_emd_y": tm_emd(testing, made, "y"),
+                **utility,
             }
         )
+    shown = [name for name in FIGURE_10_METRICS if rows[0][name] is not None]
 
     def draw(figure: Any, axes: Any) -> None:
         budgets = {"epsilon_trace_kappa_0": "a whole trace", "epsilon_location_kappa_0": "one location"}
-        for panel, (metric, words) in zip(axes, (("tp_tv", "TP-TV"), ("tm_emd_x", "TM-EMD-X")), strict=True):
+        for panel, metric in zip(axes, shown, strict=True):
             for number, (column, label) in enumerate(budgets.items()):
                 line = sorted((row[column], row[metric]) for row in rows)
                 panel.plot(*zip(*line, strict=True), "o-", color=COLOURS[number], label=label)
             panel.set_xscale("log")
-            panel.set(xlabel="ε of the parameters (κ = 0)", ylabel=f"{words} (0 is best)")
+            panel.set(xlabel="ε of the parameters (κ = 0)", ylabel=f"{TITLES[metric]} (0 is best)")
         axes[0].legend(frameon=False, title="neighbouring data differ in")
+        figure.subplots_adjust(wspace=0.3)
 
     title = "Privacy budget of the parameters against utility"
-    return Drawing(rows, draw, (10, 3.8), {"ncols": 2}, title=title, claims=check_ppmtf_15_claims(rows))
+    layout, claims = {"ncols": len(shown)}, check_ppmtf_15_claims(rows)
+    return Drawing(rows, draw, (4.2 * len(shown), 3.8), layout, title=title, claims=claims)
 
 
 def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:

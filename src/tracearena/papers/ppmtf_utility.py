@@ -302,7 +302,9 @@ CATEGORIES = ("Park", "Bar", "Office", "University")
 BINS_SHOWN = 12
 
 
-@paper_figure("ppmtf-11", "how much time people spend at parks, bars, offices and universities")
+@paper_figure(
+    "ppmtf-11", "how much time people spend at parks, bars, offices and universities", takes_zeros=True
+)
 def compute_ppmtf_figure_11(source: FigureSource, *, k: int = 10, iterations: int = ITERATIONS) -> Drawing:
     """Compute visit fractions of places of four categories.
 
@@ -312,7 +314,8 @@ def compute_ppmtf_figure_11(source: FigureSource, *, k: int = 10, iterations: in
     if training.places.categories is None:
         raise DataError("the places of the data have no categories, which this figure is about")
     root = seed_sequence(source.seed)
-    _, made, deniable = _synthesize_deniable(training, 1, k, iterations, root)
+    model = PPMTF(zeros=source.zeros, iterations=iterations)
+    made, deniable = _synthesize_deniable(model, training, 1, k, root)
     shown = {
         "testing": testing,
         "PPMTF": made,
@@ -359,15 +362,14 @@ def compute_ppmtf_figure_11(source: FigureSource, *, k: int = 10, iterations: in
 
 
 def _synthesize_deniable(
-    training: Traces, days: int, k: int, iterations: int, root: np.random.SeedSequence
-) -> tuple[PPMTF, Traces, Traces]:
-    """Return a model of all zeros, its traces, and those of them that pass the test of (k, 1)-deniability."""
-    model = PPMTF(zeros="all", iterations=iterations).fit(training, seed=child_seed(root, 0))
-    made = model.synthesize(days, seed=child_seed(root, 1))
+    model: PPMTF, training: Traces, days: int, k: int, root: np.random.SeedSequence
+) -> tuple[Traces, Traces]:
+    """Train the model; return its traces, and those of them that pass the test of (k, 1)-deniability."""
+    made = model.fit(training, seed=child_seed(root, 0)).synthesize(days, seed=child_seed(root, 1))
     passed = measure_deniability(
         model, made, DeniabilityTest(k=k, early_stop=True), seed=child_seed(root, 2)
     ).passed
-    return model, made, select_days(made, passed)
+    return made, select_days(made, passed)
 
 
 def check_ppmtf_11_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult]:
@@ -418,6 +420,7 @@ class UserCluster:
     """
 
     number: int
+    name: str
     users: int
     traces: int
     total_variation: float
@@ -427,7 +430,7 @@ class UserCluster:
     training_slots: NDArray[np.float64]
 
 
-@paper_figure("ppmtf-12", "two clusters of check-in users: their places and hours")
+@paper_figure("ppmtf-12", "two clusters of check-in users: their places and hours", takes_zeros=True)
 def compute_ppmtf_figure_12(
     source: FigureSource,
     *,
@@ -441,9 +444,8 @@ def compute_ppmtf_figure_12(
     traces are those of ten a user that have (10, 1)-plausible deniability.
     """
     training, _ = load_check_ins(source)
-    model, _, deniable = _synthesize_deniable(
-        training, traces_per_user, k, iterations, seed_sequence(source.seed)
-    )
+    model = PPMTF(zeros=source.zeros, iterations=iterations)
+    _, deniable = _synthesize_deniable(model, training, traces_per_user, k, seed_sequence(source.seed))
     clusters = _build_user_clusters(model, training, deniable)
     places, clock = training.places, training.clock
 
@@ -454,7 +456,7 @@ def compute_ppmtf_figure_12(
         colours = _choose_kind_colours(clusters, places)
         for row, cluster in zip(axes, clusters, strict=True):
             titles = {
-                "B": f"cluster of {cluster.users} people: column of B",
+                "B": f"{cluster.users} people{f' ({cluster.name})' if cluster.name else ''}: column of B",
                 "training": "training traces, 10:00 to 12:00",
                 "synthetic": f"{cluster.traces:,} deniable synthetic traces",
             }
@@ -480,6 +482,7 @@ def _tabulate_clusters(clusters: Sequence[UserCluster], places: Places, clock: C
     rows = [
         {
             "cluster": cluster.number,
+            "name": cluster.name,
             "users": cluster.users,
             "traces": cluster.traces,
             "total_variation": cluster.total_variation,
@@ -525,6 +528,8 @@ def _build_user_clusters(model: PPMTF, training: Traces, synthetic: Traces) -> l
     people = features.populations
     parts = _select_late_morning(training), _select_late_morning(synthetic)
     then = cluster_populations(model.trace_model_.users, *parts)
+    places = training.places
+    names = [""] * model.factors if places.categories is None else features.names(places)
     found = []
     for number in features.most_distinct(FIGURE_12_CLUSTERS).tolist():
         members = people.users[number]
@@ -539,7 +544,17 @@ def _build_user_clusters(model: PPMTF, training: Traces, synthetic: Traces) -> l
         variation = float(people.total_variation[number])
         apart = float(np.abs(people.training[number] - features.everybody).sum() / 2)
         found.append(
-            UserCluster(number, len(members), days, variation, apart, weights, features.slots[number], share)
+            UserCluster(
+                number,
+                names[number],
+                len(members),
+                days,
+                variation,
+                apart,
+                weights,
+                features.slots[number],
+                share,
+            )
         )
     return found
 

@@ -235,7 +235,8 @@ class NearCheck:
     def check_run(self, run: CommandRun) -> CheckResult:
         """Compare."""
         value = self.at.of(run)
-        return CheckResult(f"{self.label} {format_short(value)}", abs(value - self.published) <= self.within)
+        words = f"{self.label} {format_short(value)}" + (f" (± {self.within:.2g})" if self.within else "")
+        return CheckResult(words, abs(value - self.published) <= self.within)
 
 
 @dataclass(frozen=True)
@@ -251,14 +252,13 @@ class RangeCheck:
     most: float | Number | None = None
 
     def check_run(self, run: CommandRun) -> CheckResult:
-        """Compare; a limit that was measured is named next to the number."""
+        """Compare, and name the limits next to the number."""
         value, words, holds = self.at.of(run), [], []
         for name, limit, sign in (("at least", self.least, 1), ("at most", self.most, -1)):
             if limit is not None:
                 bound = limit if isinstance(limit, float | int) else limit.of(run)
                 holds.append(sign * value >= sign * bound)
-                if bound is not limit:
-                    words.append(f"{name} {format_short(bound)}")
+                words.append(f"{name} {format_short(bound)}")
         limits = f" (required: {', '.join(words)})" if words else ""
         return CheckResult(f"{self.label} {format_short(value)}{limits}", all(holds) if holds else None)
 

@@ -171,3 +171,19 @@ def test_with_a_margin_what_leaves_the_area_is_no_longer_heaped_on_its_border() 
     assert (wide.rows, wide.columns, wide.points) == (clipped.rows, clipped.columns, 10)
     with pytest.raises(ParameterError, match="margin_km"):
         hotspots(original, released, area=area, margin_km=-1)
+
+
+def test_parts_of_cells_add_up_to_the_cells() -> None:
+    rng = np.random.default_rng(3)
+    original = GpsTraces.from_points(
+        [1] * 800, range(800), rng.normal(40, 0.01, 800), rng.normal(116, 0.01, 800)
+    )
+    released = GeoInd(expected_noise=200).transform(original, seed=1)
+    whole, parted = (
+        hotspots(original, released, expected_noise_m=200, rounds=20, parts=parts) for parts in (1, 3)
+    )
+    assert (parted.offloaded, parted.cells_found) == (whole.offloaded, whole.cells_found)
+    assert parted.offloaded_after_update != whole.offloaded_after_update
+    assert parted.offloaded_after_update == pytest.approx(whole.offloaded_after_update, abs=0.05)
+    with pytest.raises(ParameterError, match="parts"):
+        hotspots(original, released, parts=0)

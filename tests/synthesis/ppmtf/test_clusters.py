@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tracearena.errors import ParameterError
+from tracearena.errors import DataError, ParameterError
 from tracearena.io.ppmtf import read_parameters
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf import cluster_features
@@ -49,7 +49,8 @@ def test_two_kinds_of_people_are_two_clusters():
     early = np.where(np.arange(8) < 4, rng.integers(0, 4, (30, 10, 8)), -1)
     late = np.where(np.arange(8) < 4, -1, rng.integers(4, 8, (30, 10, 8)))
     table = np.concatenate([early, late]).reshape(60, 80)
-    places = Places(np.linspace(35, 36, 8), np.linspace(139, 140, 8))
+    kinds = ["food/Bar"] * 4 + ["outdoors/Park"] * 2 + ["shop/Mall"] * 2
+    places = Places(np.linspace(35, 36, 8), np.linspace(139, 140, 8), categories=kinds)
     training = Traces.from_dense(table, places, Clock(instants_per_day=8, instants_per_slot=4))
     model = PPMTF(factors=2, iterations=50).fit(training, seed=3)
     found = cluster_features(model, training, model.synthesize(20, seed=4), share=0.3)
@@ -58,6 +59,12 @@ def test_two_kinds_of_people_are_two_clusters():
     for side, where, when in zip(sides, found.places, found.slots, strict=True):
         assert set(np.argsort(-where)[:4].tolist()) == (set(range(4, 8)) if side == {True} else set(range(4)))
         assert int(np.argmax(when)) == (1 if side == {True} else 0)
+    named = dict(zip(map(str, sides), found.names(places), strict=True))
+    assert named["{False}"] == "food"
+    assert set(named["{True}"].split(", ")) == {"outdoors", "shop"}
+    assert [name in ("food", "outdoors", "shop") for name in found.names(places, 1)] == [True, True]
+    with pytest.raises(DataError, match="categories"):
+        found.names(Places(places.latitude, places.longitude))
 
 
 def test_the_authors_own_clusters(tokyo: Path, tokyo_training: Traces):

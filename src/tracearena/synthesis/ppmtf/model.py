@@ -438,6 +438,33 @@ class ClusterFeatures:
         distance = np.abs(self.populations.training - self.everybody).sum(axis=1)
         return np.argsort(-distance, kind="stable")[:count]
 
+    def names(self, places: Places, count: int = 2) -> list[str]:
+        """Name each cluster by the categories in which its training users are more often than everybody.
+
+        Parameters
+        ----------
+        places
+            Of the training traces, with categories; the part of a category before the first slash counts.
+        count
+            At most this many categories, those with the largest difference first, at least 1.
+
+        References
+        ----------
+        [ppmtf] Figure 12, which names two clusters by looking at their places.
+        """
+        require_whole("count", count, at_least=1)
+        if places.categories is None:
+            raise DataError("clusters are named by the categories of their places, which have none")
+        kinds, of = np.unique(
+            [str(name).partition("/")[0] for name in places.categories], return_inverse=True
+        )
+        more = (self.populations.training - self.everybody) @ np.eye(len(kinds))[of]
+        order = np.argsort(-more, axis=1, kind="stable")[:, :count]
+        return [
+            ", ".join(str(kinds[kind]) for kind in row if excess[kind] > 0)
+            for row, excess in zip(order, more, strict=True)
+        ]
+
 
 def cluster_features(
     model: PPMTF, training: Traces, synthetic: Traces, *, share: float = 0.1

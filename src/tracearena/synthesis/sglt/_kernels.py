@@ -68,6 +68,7 @@ def add_pairs(
 #   par_c, par_m, par_l
 #                      probabilities that a place of the seed's own class is left out, that one of a class
 #                      visited k instants away joins (par_m^k), and that the seed's own place is left out
+#   thin_once, dropped whether par_c leaves places out once per fake, and which places it left out then
 #   state              state of the small generator, one number
 #   chosen             marks places that are listed already, scratch
 #   before, after      candidates of two neighbouring instants
@@ -90,14 +91,17 @@ def _draw_uniform(state: NDArray[np.uint64], rng: np.random.Generator, secret: b
 @njit(cache=True, nogil=True)
 def _list_candidates(
     seed: Places, t: int, class_of: Places, class_offsets: Ints, members: Places, par_c: float,
-    par_m: float, par_l: float, state: NDArray[np.uint64], rng: np.random.Generator, secret: bool,
-    chosen: NDArray[np.bool_], out: Places,
+    par_m: float, par_l: float, thin_once: bool, dropped: NDArray[np.bool_], state: NDArray[np.uint64],
+    rng: np.random.Generator, secret: bool, chosen: NDArray[np.bool_], out: Places,
 ) -> int:  # fmt: skip
     """Write the places from which the fake may choose at instant t; return how many."""
     own, length, count = class_of[seed[t]], len(seed), 0
     for m in range(class_offsets[own], class_offsets[own + 1]):
         place = members[m]
-        if _draw_uniform(state, rng, secret) < (par_l if place == seed[t] else par_c):
+        if thin_once and place != seed[t]:
+            if dropped[place]:
+                continue
+        elif _draw_uniform(state, rng, secret) < (par_l if place == seed[t] else par_c):
             continue
         out[count] = place
         count += 1
@@ -169,7 +173,7 @@ def make_fakes(
     seeds: Places, seed_rows: Ints, random_seeds: NDArray[np.uint64], rng: np.random.Generator,
     secret: bool, class_of: Places, class_offsets: Ints, members: Places, start: Floats, step_of: Ints,
     arrivals: Floats, cuts: Floats, large_offsets: Ints, large: Places, par_c: float, par_m: float,
-    par_l: float, par_v: float, out: Places, log_likelihood: Floats,
+    par_l: float, par_v: float, thin_once: bool, out: Places, log_likelihood: Floats,
 ) -> None:  # fmt: skip
     """Make one fake of each seed row by randomised Viterbi decoding."""
     length, n = seeds.shape[1], len(class_of)
@@ -177,9 +181,13 @@ def make_fakes(
     counts = np.empty(length, np.int64)
     score, fresh = np.zeros(n), np.empty(n)
     chosen, state = np.zeros(n, np.bool_), np.zeros(1, np.uint64)
+    dropped = np.zeros(n, np.bool_)
     for f in range(len(seed_rows)):
         seed = seeds[seed_rows[f]]
         state[0] = random_seeds[f]
+        if thin_once:
+            for place in range(n):
+                dropped[place] = _draw_uniform(state, rng, secret) < par_c
         for t in range(length):
             counts[t] = _list_candidates(
                 seed,
@@ -190,6 +198,8 @@ def make_fakes(
                 par_c,
                 par_m,
                 par_l,
+                thin_once,
+                dropped,
                 state,
                 rng,
                 secret,

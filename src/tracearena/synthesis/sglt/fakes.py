@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_number, require_whole
+from tracearena.checks import require_number, require_switch, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import block_ranges, is_secret, run_blocks, stream
 from tracearena.metrics.similarity import RankedPlaces, geographic_similarity, semantic_similarity
@@ -67,6 +67,8 @@ class FakeMaker:
         Probability that the seed's own place is dropped at an instant.
     par_v
         Transition probabilities are multiplied by random numbers from 1 to this, at most 10⁹.
+    thin_once
+        Let par_c drop places once per fake; by default it does so again at every instant.
 
     Notes
     -----
@@ -82,11 +84,13 @@ class FakeMaker:
     par_m: float = 0.75
     par_l: float = 1.0
     par_v: float = 4.0
+    thin_once: bool = False
 
     def __post_init__(self) -> None:
         for name in ("par_c", "par_m", "par_l"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
         require_number("par_v", self.par_v, at_least=1, at_most=LARGEST_FACTOR)
+        require_switch("thin_once", self.thin_once)
 
     def make(
         self,
@@ -105,19 +109,20 @@ class FakeMaker:
         root
             Seed of all draws; the first fakes are the same however many follow.
         """
-        places = np.empty((len(rows), seeds.shape[1]), np.int32)
-        likelihood = np.empty(len(rows))
-        classes = self.classes
+        length, classes = seeds.shape[1], self.classes
         fill, rules = self._select_kernel()
 
-        def work(block: int, first: int, stop: int) -> None:
+        def work(
+            block: int, first: int, stop: int, some: NDArray[np.int64]
+        ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+            places, likelihood = np.empty((len(some), length), np.int32), np.empty(len(some))
             rng = stream(root, block)
             # Under a seed each fake has a small generator of its own; its 64 bits would be the weakest
             # link of a secret root, whose stream is drawn from throughout.
             draws = rng.integers(0, 2**64, stop - first, dtype=np.uint64)
             fill(
                 seeds,
-                rows[first:stop],
+                some,
                 draws,
                 rng,
                 is_secret(root),
@@ -125,11 +130,15 @@ class FakeMaker:
                 classes.offsets,
                 classes.members,
                 *rules,
-                places[first:stop],
-                likelihood[first:stop],
+                places,
+                likelihood,
             )
+            return places, likelihood
 
-        run_blocks(work, block_ranges(len(rows), FAKES_PER_BLOCK), report=True)
+        ranges = block_ranges(len(rows), FAKES_PER_BLOCK)
+        made = run_blocks(work, ranges, rows=[rows], anywhere=True, report=True)
+        nothing = np.empty((0, length), np.int32), np.empty(0)
+        places, likelihood = (np.concatenate(parts) for parts in zip(nothing, *made, strict=True))
         return Fakes(places, likelihood)
 
     def _select_kernel(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
@@ -138,7 +147,7 @@ class FakeMaker:
 
         mobility = self.mobility
         moves = mobility.starts(), mobility.step_numbers, *_arrange_moves(mobility.moves)
-        return make_fakes, (*moves, *self._parameters())
+        return make_fakes, (*moves, *self._parameters(), self.thin_once)
 
     def _parameters(self) -> tuple[float, float, float, float]:
         return float(self.par_c), float(self.par_m), float(self.par_l), float(self.par_v)

@@ -24,6 +24,8 @@ from tracearena.traces import Places, Traces
 
 USERS_PER_BLOCK = 512
 MOST_PLACES = 16_384
+MOST_STARTS = 1_000
+"""Starts of k-means."""
 
 
 def semantic_graph(profiles: MobilityProfiles, *, seed: SeedLike = None) -> NDArray[np.float64]:
@@ -65,14 +67,14 @@ def sum_pairs(profiles: MobilityProfiles, ranked: RankedPlaces, *, weighted: boo
     weighted
         Multiply what a pair of places adds by the smaller of its two visit probabilities.
     """
-    from tracearena.synthesis.sglt._kernels import add_pairs
-
     m = profiles.n_places
     if m > MOST_PLACES:
         raise DataError(f"a graph of {m:,} places is too large; merge them to {MOST_PLACES:,} or fewer")
     by_rank = _group_by_rank(ranked, len(profiles.periods))
 
     def work(block: int, first: int, stop: int) -> NDArray[np.float64]:
+        from tracearena.synthesis.sglt._kernels import add_pairs
+
         graph, similarity = np.zeros((m, m)), np.zeros(profiles.n_users)
         own = ranked.offsets, ranked.places, ranked.shares
         add_pairs(first, stop, profiles.periods.shares, own, by_rank, weighted, similarity, graph)
@@ -80,7 +82,7 @@ def sum_pairs(profiles: MobilityProfiles, ranked: RankedPlaces, *, weighted: boo
 
     if profiles.n_users == 0:
         return np.zeros((m, m))
-    one_way = fold_blocks(work, block_ranges(profiles.n_users, USERS_PER_BLOCK))
+    one_way = fold_blocks(work, block_ranges(profiles.n_users, USERS_PER_BLOCK), anywhere=True)
     return np.asarray(one_way + one_way.T)
 
 
@@ -143,7 +145,7 @@ class LocationClasses:
 
 
 def find_classes(
-    graph: NDArray[np.float64], classes: int | None = None, *, seed: SeedLike = None
+    graph: NDArray[np.float64], classes: int | None = None, *, starts: int = 1, seed: SeedLike = None
 ) -> LocationClasses:
     """Group the places whose rows of the graph point the same way.
 
@@ -154,6 +156,8 @@ def find_classes(
     classes
         Number of classes, at least 1; at most as many are made as there are different rows. None
         chooses the number with the best `separation` among about twelve.
+    starts
+        Starts of k-means, of which the one with the least inertia is kept, at least 1.
     seed
         Of the k-means starts.
 
@@ -171,10 +175,11 @@ def find_classes(
     rows = graph / np.where(length > 0, length, 1)
     different = len(np.unique(rows.round(12), axis=0))
     rng = generator(seed)
+    require_whole("starts", starts, at_least=1, at_most=MOST_STARTS)
     if classes is not None:
         require_whole("classes", classes, at_least=1)
-        return _run_k_means(rows, min(int(classes), different), rng)
-    tried = [_run_k_means(rows, count, rng) for count in candidate_class_counts(different)]
+        return _run_k_means(rows, min(int(classes), different), starts, rng)
+    tried = [_run_k_means(rows, count, starts, rng) for count in candidate_class_counts(different)]
     return max(tried, key=lambda found: separation(graph, found))
 
 
@@ -206,14 +211,16 @@ def separation(graph: NDArray[np.float64], classes: LocationClasses) -> float:
     return float(within / between)
 
 
-def _run_k_means(rows: NDArray[np.float64], count: int, rng: np.random.Generator) -> LocationClasses:
+def _run_k_means(
+    rows: NDArray[np.float64], count: int, starts: int, rng: np.random.Generator
+) -> LocationClasses:
     from sklearn.cluster import KMeans
 
     state = library_state(rng)
     if count == 1:
         return LocationClasses.of(np.zeros(len(rows), np.int32))
     with one_library_thread():
-        labels = KMeans(count, n_init=1, random_state=state).fit(rows).labels_
+        labels = KMeans(count, n_init=starts, random_state=state).fit(rows).labels_
     return LocationClasses.of(labels)
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from tracearena.algorithms.base import Synthesizer
 from tracearena.checks import LARGEST_COUNT, require_fitted, require_number, require_switch, require_whole
 from tracearena.engine import SeedLike, child_seed, report, seed_sequence, stream, use
+from tracearena.errors import ParameterError
 from tracearena.mobility import AggregateMobility, MobilityProfiles
-from tracearena.mobility.profiles import parse_period_hours
+from tracearena.mobility.profiles import EPSILON, parse_period_hours
 from tracearena.synthesis.baselines import build_day_traces, check_trainable
 from tracearena.synthesis.sglt.fakes import (
     LARGEST_FACTOR,
@@ -21,9 +22,11 @@ from tracearena.synthesis.sglt.fakes import (
     PassRates,
     PrivacyTests,
     Verdicts,
+    draw_by_likelihood,
 )
 from tracearena.synthesis.sglt.legacy import LegacyFakeMaker, legacy_graph, legacy_mobility
 from tracearena.synthesis.sglt.semantics import (
+    MOST_STARTS,
     DaySeeds,
     LocationClasses,
     bisect_graph,
@@ -65,12 +68,26 @@ class SGLT(Synthesizer):
         has its own mobility and mapping of places.
     privacy_tests
         Release only fakes that pass `PrivacyTests`. A tenth of the users (at least as many as
-        alternatives are asked for) are then no seeds and get no traces.
+        `alternatives`) are then no seeds and get no traces.
     legacy_sglt
         Work as the program behind the published SGLT files, where it differs from the paper: see
         `legacy_graph`, `bisect_graph`, `legacy_mobility` and `LegacyFakeMaker`.
     decoder_failure
         With `legacy_sglt`: let decoding fail as the program's does.
+    geographic, intersection, difference, alternatives
+        Thresholds of `PrivacyTests`.
+    pool_size
+        Make this many fakes of each user and draw the traces from those that pass, in proportion to their
+        likelihood; None takes the first that pass.
+    starts
+        Starts of k-means, of which the best is kept, at least 1.
+    epsilon
+        Weight of a move that nobody was seen to make, above 0 and at most 1; see `AggregateMobility`.
+    steady_state
+        Start fakes where a population that moves by the transition matrices settles, instead of where
+        users are on average.
+    thin_once
+        Let par_c drop places once per fake, and not again at every instant.
 
     Attributes
     ----------
@@ -117,6 +134,15 @@ class SGLT(Synthesizer):
     privacy_tests: bool = True
     legacy_sglt: bool = False
     decoder_failure: bool = True
+    geographic: float = 0.1
+    intersection: float = 0.0
+    difference: float = 0.1
+    alternatives: int = 1
+    pool_size: int | None = None
+    starts: int = 1
+    epsilon: float = EPSILON
+    steady_state: bool = False
+    thin_once: bool = False
 
     def __post_init__(self) -> None:
         if self.classes is not None:
@@ -128,18 +154,23 @@ class SGLT(Synthesizer):
             parse_period_hours(self.periods)
         else:
             require_whole("periods", self.periods, at_least=1, at_most=DAY_S)
-        for name in ("privacy_tests", "legacy_sglt", "decoder_failure"):
+        require_whole("starts", self.starts, at_least=1, at_most=MOST_STARTS)
+        require_number("epsilon", self.epsilon, above=0, at_most=1)
+        if self.pool_size is not None:
+            require_whole("pool_size", self.pool_size, at_least=1, at_most=LARGEST_COUNT)
+        switches = ("thin_once", "steady_state", "privacy_tests", "legacy_sglt", "decoder_failure")
+        for name in switches:
             require_switch(name, getattr(self, name))
+        self._build_tests()
+        own = {"thin_once": False, "starts": 1, "epsilon": EPSILON, "steady_state": False}
+        changed = [name for name, usual in own.items() if getattr(self, name) != usual]
+        if self.legacy_sglt and changed:
+            raise ParameterError(f"legacy_sglt has its own rules for {' and '.join(changed)}")
 
-    def fit(self, traces: Traces, *, seed: SeedLike = None, tests: PrivacyTests | None = None) -> Self:
+    def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
         """Learn the classes and the mobility of the training traces, which become the seeds.
 
         Gaps within a day are filled first (`fill_gaps`).
-
-        Parameters
-        ----------
-        tests
-            The privacy tests, if they are to be other than the paper's.
         """
         root = seed_sequence(seed)
         self.seeds_ = DaySeeds.of(check_trainable(self, traces))
@@ -154,10 +185,12 @@ class SGLT(Synthesizer):
             self.graph_ = legacy_graph(profiles, self.seeds_)
             self.classes_ = bisect_graph(self.graph_, self.classes, seed=cluster_seed)
         else:
-            self.mobility_ = AggregateMobility.of(profiles, self.places_)
+            self.mobility_ = AggregateMobility.of(profiles, self.places_, epsilon=self.epsilon)
+            if self.steady_state:
+                self.mobility_ = self.mobility_.at_steady_state()
             self.graph_ = semantic_graph(profiles, seed=child_seed(root, _GRAPH))
-            self.classes_ = find_classes(self.graph_, self.classes, seed=cluster_seed)
-        self.tests_ = (tests or PrivacyTests()) if self.privacy_tests else None
+            self.classes_ = find_classes(self.graph_, self.classes, starts=self.starts, seed=cluster_seed)
+        self.tests_ = self._build_tests() if self.privacy_tests else None
         # Some users are no seeds, so that seeds can deny to have been one; at least one user remains a seed.
         self.alternatives_ = np.zeros(0, np.int64)
         if self.tests_ is not None and self.tests_.alternatives > 0:
@@ -178,18 +211,30 @@ class SGLT(Synthesizer):
         learned |= {name: getattr(self, name) for name in ("par_c", "par_m", "par_l", "par_v")}
         if self.legacy_sglt:
             return LegacyFakeMaker(**learned, decoder_failure=self.decoder_failure)
-        return FakeMaker(**learned)
+        return FakeMaker(**learned, thin_once=self.thin_once)
+
+    def _build_tests(self) -> PrivacyTests:
+        limits: dict[str, Any] = {
+            name: getattr(self, name) for name in ("geographic", "intersection", "difference", "alternatives")
+        }
+        return PrivacyTests(**limits)
 
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return fakes of the training users; day ``r`` is a user's fake number ``r``.
 
         Fake ``r`` has the user's ``r``-th day as its seed (again the first when there are no more).
-        A user who is an alternative, or for whom 20 tries gave no fake that passes, has no events.
+        A user who is an alternative, or for whom 20 tries gave no fake that passes, has no events. With
+        `pool_size` the fakes of a user's pool have her days as their seeds in turn, and days for which the
+        pool has no more fakes have no events.
         """
         require_fitted(self, "classes_")
         require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
         count, root = traces_per_user, seed_sequence(seed)
         table = np.full((len(self.user_ids_) * count, self.clock_.instants_per_day), -1, np.int32)
+        shape = len(self.user_ids_), count, self.clock_.instants_per_day
+        if self.pool_size is not None:
+            self._draw_from_pool(self.pool_size, count, table, root)
+            return build_day_traces(table.reshape(shape), self.places_, self.clock_, self.user_ids_)
         lacking = self._number_fakes(count)
         verdicts: list[Verdicts] = []
         for attempt in range(ATTEMPTS if self.tests_ else 1):
@@ -205,8 +250,24 @@ class SGLT(Synthesizer):
             table[lacking[passed]] = fakes.places[passed]
             lacking = lacking[~passed]
         self.pass_rates_ = PassRates.of(verdicts) if self.tests_ else None
-        shape = len(self.user_ids_), count, self.clock_.instants_per_day
         return build_day_traces(table.reshape(shape), self.places_, self.clock_, self.user_ids_)
+
+    def _draw_from_pool(
+        self, size: int, count: int, table: NDArray[np.int32], root: np.random.SeedSequence
+    ) -> None:
+        """Draw each user's traces from the fakes of her pool that pass, in proportion to likelihood."""
+        if size < count:
+            raise ParameterError(
+                f"pool_size={size}: {count} traces per user need a pool of {count} fakes or more"
+            )
+        fakes, rows, verdict = self.pool(size, seed=child_seed(root, 0))
+        good = np.arange(len(fakes)) if verdict is None else np.flatnonzero(verdict.passed)
+        owners = self.seeds_.users[rows[good]]
+        drawn = draw_by_likelihood(
+            fakes.log_likelihood[good], owners, len(self.user_ids_), count, stream(root, 1)
+        ).ravel()
+        table[drawn >= 0] = fakes.places[good[drawn[drawn >= 0]]]
+        self.pass_rates_ = None if verdict is None else PassRates.of([verdict])
 
     def pool(
         self, fakes_per_user: int, *, seed: SeedLike = None
