@@ -186,11 +186,10 @@ def list_places(area: str) -> list[list[Mutant]]:
 
     operators = {name: get_operator(name)() for name in operator_names() if OPERATORS.fullmatch(name)}
     places: dict[tuple[Any, ...], list[Mutant]] = defaultdict(list)
-    package = ROOT / "src" / "tracearena"
-    for path in sorted({path for pattern in AREAS[area].modules for path in package.glob(pattern)}):
-        if area == "metrics" and path.name == "contest_scores.py":
+    for module in list_modules(area):
+        if area == "metrics" and module.endswith("contest_scores.py"):
             continue
-        source = path.read_text()
+        source = (ROOT / module).read_text()
         lines = source.splitlines()
         nodes, excluded = list(ast_nodes(get_ast(source))), list(find_excluded(source))
         for name, operator in operators.items():
@@ -200,10 +199,15 @@ def list_places(area: str) -> list[list[Mutant]]:
                 is_marker = lines[start[0] - 1][start[1] :].startswith("*,")
                 if not is_marker and not any(first <= start < last for first, last in excluded):
                     kind = name.partition("_")[0]
-                    places[path, start, kind].append(
-                        Mutant(area, str(path.relative_to(ROOT)), start[0], name, occurrence)
-                    )
+                    places[module, start, kind].append(Mutant(area, module, start[0], name, occurrence))
     return [places[key] for key in sorted(places)]
+
+
+def list_modules(area: str) -> list[str]:
+    """Return the files of an area."""
+    package = ROOT / "src" / "tracearena"
+    found = {path for pattern in AREAS[area].modules for path in package.glob(pattern)}
+    return sorted(str(path.relative_to(ROOT)) for path in found)
 
 
 def find_excluded(source: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
@@ -270,12 +274,8 @@ class TestRecord:
         if not self.record:
             from coverage import Coverage
 
-            package = ROOT / "src" / "tracearena"
-            self.coverage = Coverage(
-                data_file=None,
-                config_file=False,
-                include=[str(package / path) for path in AREAS[area].modules],
-            )
+            modules = [str(ROOT / module) for module in list_modules(area)]
+            self.coverage = Coverage(data_file=None, config_file=False, include=modules)
             self.coverage.start()
             # Compiling takes long, and so does measuring.
             self.limit = 3 * SLOWEST_TEST_S if is_kernel else 30 * SLOWEST_TEST_S
@@ -383,7 +383,7 @@ def run_tests(
     command = f"{sys.executable} -m pytest -q -p no:cacheprovider -p no:xdist -p tests.mutants".split()
     # As Python, unsigned numbers warn when they wrap around, which compiled ones do on purpose.
     command += ["--tb=no", "-W", "ignore:overflow encountered:RuntimeWarning"]
-    command += ["-m", "not slow and not long" if is_kernel else "not long"]
+    command += ["--doctest-modules", "-m", "not slow and not long" if is_kernel else "not long"]
     command += ["-x"] if chosen else []
 
     def set_limits() -> None:
@@ -391,7 +391,7 @@ def run_tests(
         resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
 
     process = subprocess.Popen(
-        command + (files or [f"tests/{path}" for path in AREAS[area].tests]),
+        command + (files or [f"tests/{path}" for path in AREAS[area].tests] + list_modules(area)),
         cwd=tree,
         env=environment,
         stdout=subprocess.DEVNULL,
@@ -449,6 +449,7 @@ def run_all(mutants: list[Mutant]) -> Iterator[str]:
                 for _ in range(2):
                     run_tests(tree, area, is_kernel)
                 record = json.loads(get_record(tree, area, is_kernel).read_text())
+                assert record["seconds"], f"no test of {area} passes"
                 assert not record["failed"], f"fail on the unchanged code: {record['failed']}"
                 records[area, is_kernel] = record
                 kind, tests = "kernels" if is_kernel else "modules", len(record["seconds"])
