@@ -26,6 +26,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections import Counter, defaultdict
@@ -409,8 +410,8 @@ def run_tests(
 
 
 def get_record(tree: Path, area: str, is_kernel: bool) -> Path:
-    """Return where the measured tests of an area are, shared by the copies."""
-    return tree.parent / f"{area}-{'python' if is_kernel else 'compiled'}.json"
+    """Return where the measured tests of an area are."""
+    return tree / f"{area}-{'python' if is_kernel else 'compiled'}.json"
 
 
 def choose_tests(mutant: Mutant, record: dict[str, Any]) -> list[str]:
@@ -430,58 +431,80 @@ def choose_tests(mutant: Mutant, record: dict[str, Any]) -> list[str]:
     return chosen or list(record["seconds"])
 
 
-def run_all(mutants: list[Mutant]) -> Iterator[str]:
-    """Yield what became of each mutant: killed, timeout or survived."""
+def run_all(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
+    """Yield each mutant as soon as it is known what became of it: killed, timeout or survived.
+
+    Each copy takes one group after the other, the largest first: the modules or the kernels of an area.
+    """
+    groups: dict[tuple[str, bool], list[Mutant]] = defaultdict(list)
+    for mutant in mutants:
+        groups[mutant.area, is_kernel_module(mutant)].append(mutant)
+    done: queue.Queue[tuple[Mutant, str] | BaseException] = queue.Queue()
+    is_over = threading.Event()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
-        trees = [Path(folder) / f"tree-{number}" for number in range(WORKERS)]
-        for tree in trees:
+        free: queue.Queue[Path] = queue.Queue()
+        for number in range(WORKERS):
+            tree = Path(folder) / f"tree-{number}"
             shutil.copytree(ROOT / "src", tree / "src")
             shutil.copytree(ROOT / "tests", tree / "tests")
             for name in ("conftest.py", "pyproject.toml"):
                 shutil.copy2(ROOT / name, tree / name)
-        records: dict[tuple[str, bool], dict[str, Any]] = {}
-
-        def measure(is_kernel: bool) -> None:
-            # Kernels are compiled in the first copy only.
-            tree = trees[is_kernel]
-            for area in sorted({mutant.area for mutant in mutants if is_kernel_module(mutant) == is_kernel}):
-                start = time.monotonic()
-                for _ in range(2):
-                    run_tests(tree, area, is_kernel)
-                record = json.loads(get_record(tree, area, is_kernel).read_text())
-                assert record["seconds"], f"no test of {area} passes"
-                assert not record["failed"], f"fail on the unchanged code: {record['failed']}"
-                records[area, is_kernel] = record
-                kind, tests = "kernels" if is_kernel else "modules", len(record["seconds"])
-                print(f"{area}, {kind}: {tests} tests, {time.monotonic() - start:.0f} s", flush=True)
-
-        list(pool.map(measure, [False, True]))
-        free: queue.Queue[Path] = queue.Queue()
-        for tree in trees:
-            shutil.copytree(trees[0] / "src", tree / "src", dirs_exist_ok=True) if tree != trees[0] else None
             free.put(tree)
 
-        def run(mutant: Mutant) -> str:
-            area = mutant.area, is_kernel_module(mutant)
-            chosen = choose_tests(mutant, records[area])
-            limit = 30 + 4 * sum(records[area]["seconds"][test] for test in chosen)
+        def run_group(area: str, is_kernel: bool) -> None:
             tree = free.get()
-            path = tree / mutant.module
-            changed = mutate(mutant)
-            assert changed is not None
-            times = path.stat()
-            path.write_text(changed[1])
-            code = run_tests(tree, *area, chosen, limit)
-            path.write_text(changed[0])
-            # The compiled files of the unchanged module count again.
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            try:
+                record = measure_tests(tree, area, is_kernel)
+                for mutant in groups[area, is_kernel]:
+                    if not is_over.is_set():
+                        done.put((mutant, run_mutant(tree, mutant, record)))
+            except BaseException as error:
+                done.put(error)
             free.put(tree)
-            assert code != pytest.ExitCode.NO_TESTS_COLLECTED, mutant
-            outcome = "timeout" if code == -signal.SIGXCPU else "killed" if code else "survived"
-            print(outcome, f"{mutant.module}:{mutant.line}", *describe(mutant)[1:], sep="\n    ", flush=True)
-            return outcome
 
-        yield from pool.map(run, mutants)
+        for group in sorted(groups, key=lambda group: -len(groups[group])):
+            pool.submit(run_group, *group)
+        try:
+            for _ in mutants:
+                found = done.get()
+                if isinstance(found, BaseException):
+                    raise found
+                yield found
+        finally:
+            is_over.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def measure_tests(tree: Path, area: str, is_kernel: bool) -> dict[str, Any]:
+    """Return the lines and the seconds of the tests of an area, on the unchanged code."""
+    start = time.monotonic()
+    for _ in range(2):
+        run_tests(tree, area, is_kernel)
+    record: dict[str, Any] = json.loads(get_record(tree, area, is_kernel).read_text())
+    assert record["seconds"], f"no test of {area} passes"
+    assert not record["failed"], f"fail on the unchanged code: {record['failed']}"
+    kind, tests = "kernels" if is_kernel else "modules", len(record["seconds"])
+    print(f"{area}, {kind}: {tests} tests, {time.monotonic() - start:.0f} s", flush=True)
+    return record
+
+
+def run_mutant(tree: Path, mutant: Mutant, record: dict[str, Any]) -> str:
+    """Change a module in a copy, run the tests that execute the place, and change it back."""
+    chosen = choose_tests(mutant, record)
+    limit = 30 + 4 * sum(record["seconds"][test] for test in chosen)
+    path = tree / mutant.module
+    changed = mutate(mutant)
+    assert changed is not None
+    times = path.stat()
+    path.write_text(changed[1])
+    code = run_tests(tree, mutant.area, is_kernel_module(mutant), chosen, limit)
+    path.write_text(changed[0])
+    # The compiled files of the unchanged module count again.
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert code != pytest.ExitCode.NO_TESTS_COLLECTED, mutant
+    outcome = "timeout" if code == -signal.SIGXCPU else "killed" if code else "survived"
+    print(outcome, f"{mutant.module}:{mutant.line}", *describe(mutant)[1:], sep="\n    ", flush=True)
+    return outcome
 
 
 def is_kernel_module(mutant: Mutant) -> bool:
@@ -560,21 +583,16 @@ def main() -> None:
         for area in areas:
             results = [[asdict(mutant), "waits"] for mutant in sample[area]]
             stored[area] = {"places": len(places[area]), "results": results, "seconds": 0.0}
-    # Areas take turns: what an interrupted run has done is in proportion as well.
-    turns = [
-        (at / len(stored[area]["results"]), area, at)
+    alive = {
+        Mutant(**result[0]): (stored[area], result)
         for area in areas
-        for at in range(len(stored[area]["results"]))
-    ]
-    alive = [
-        (stored[area], result)
-        for _, area, at in sorted(turns)
-        if (result := stored[area]["results"][at])[1] in ("survived", "waits")
-    ]
+        for result in stored[area]["results"]
+        if result[1] in ("survived", "waits")
+    }
     since = measure_children()
     try:
-        outcomes = run_all([Mutant(**result[0]) for _, result in alive])
-        for (of_area, result), outcome in zip(alive, outcomes, strict=True):
+        for mutant, outcome in run_all(list(alive)):
+            of_area, result = alive[mutant]
             now = measure_children()
             of_area["seconds"] += now - since if result[1] == "waits" else 0
             since = now
