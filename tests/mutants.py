@@ -26,6 +26,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections import Counter, defaultdict
@@ -186,11 +187,10 @@ def list_places(area: str) -> list[list[Mutant]]:
 
     operators = {name: get_operator(name)() for name in operator_names() if OPERATORS.fullmatch(name)}
     places: dict[tuple[Any, ...], list[Mutant]] = defaultdict(list)
-    package = ROOT / "src" / "tracearena"
-    for path in sorted({path for pattern in AREAS[area].modules for path in package.glob(pattern)}):
-        if area == "metrics" and path.name == "contest_scores.py":
+    for module in list_modules(area):
+        if area == "metrics" and module.endswith("contest_scores.py"):
             continue
-        source = path.read_text()
+        source = (ROOT / module).read_text()
         lines = source.splitlines()
         nodes, excluded = list(ast_nodes(get_ast(source))), list(find_excluded(source))
         for name, operator in operators.items():
@@ -200,10 +200,15 @@ def list_places(area: str) -> list[list[Mutant]]:
                 is_marker = lines[start[0] - 1][start[1] :].startswith("*,")
                 if not is_marker and not any(first <= start < last for first, last in excluded):
                     kind = name.partition("_")[0]
-                    places[path, start, kind].append(
-                        Mutant(area, str(path.relative_to(ROOT)), start[0], name, occurrence)
-                    )
+                    places[module, start, kind].append(Mutant(area, module, start[0], name, occurrence))
     return [places[key] for key in sorted(places)]
+
+
+def list_modules(area: str) -> list[str]:
+    """Return the files of an area."""
+    package = ROOT / "src" / "tracearena"
+    found = {path for pattern in AREAS[area].modules for path in package.glob(pattern)}
+    return sorted(str(path.relative_to(ROOT)) for path in found)
 
 
 def find_excluded(source: str) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
@@ -259,41 +264,57 @@ def draw_sample(places: dict[str, list[list[Mutant]]], size: int, seed: int) -> 
 class TestRecord:
     """A plugin of pytest that measures tests of the unchanged code, or runs chosen ones, quickest first.
 
-    What is measured: the seconds of the processor of each test that passes, and which tests execute each line
-    of the area. Neither depends on what else the machine does.
+    A first run finds which tests execute each line of the area, and compiles kernels. A second one measures
+    the seconds of the processor of each test. Neither depends on what else the machine does.
     """
 
-    def __init__(self, record: Path, area: str) -> None:
-        self.record = record
-        self.known: dict[str, float] | None = None
-        if record.exists():
-            known, chosen = json.loads(record.read_text())["seconds"], json.loads(CHOSEN.read_text())
-            self.known = {test: known[test] for test in (known if chosen is None else chosen)}
-        else:
+    def __init__(self, record: Path, area: str, is_kernel: bool) -> None:
+        self.path = record
+        self.record: dict[str, Any] = json.loads(record.read_text()) if record.exists() else {}
+        self.limit: float = 0
+        if not self.record:
             from coverage import Coverage
 
-            package = ROOT / "src" / "tracearena"
-            self.coverage = Coverage(
-                data_file=None,
-                config_file=False,
-                include=[str(package / path) for path in AREAS[area].modules],
-            )
+            modules = [str(ROOT / module) for module in list_modules(area)]
+            self.coverage = Coverage(data_file=None, config_file=False, include=modules)
             self.coverage.start()
+            # Compiling takes long, and so does measuring.
+            self.limit = 3 * SLOWEST_TEST_S if is_kernel else 30 * SLOWEST_TEST_S
+        elif "is_complete" not in self.record:
+            self.limit = SLOWEST_TEST_S
+        self.is_first = not self.record
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
+        self.interrupted: set[str] = set()
+        self.running = ""
+        signal.signal(signal.SIGPROF, self.interrupt)
+
+    def interrupt(self, number: int, frame: Any) -> None:
+        # An exception while a lock is taken would leave it locked: a moment later then.
+        if frame.f_code.co_filename.endswith(("threading.py", "thread.py", "_base.py", "queue.py")):
+            signal.setitimer(signal.ITIMER_PROF, 0.05)
+        else:
+            self.interrupted.add(self.running)
+            raise TimeoutError
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        if (known := self.known) is not None:
-            items[:] = sorted((item for item in items if item.nodeid in known), key=lambda i: known[i.nodeid])
+        if not self.is_first:
+            known = self.record["seconds"]
+            chosen = json.loads(CHOSEN.read_text()) or known
+            items[:] = sorted(
+                (item for item in items if item.nodeid in chosen), key=lambda i: known[i.nodeid]
+            )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        if self.known is not None:
+        if not self.limit:
             return (yield)
         start = time.process_time()
-        self.coverage.switch_context(item.nodeid)
-        signal.setitimer(signal.ITIMER_PROF, SLOWEST_TEST_S)
+        self.running = item.nodeid
+        if self.is_first:
+            self.coverage.switch_context(item.nodeid)
+        signal.setitimer(signal.ITIMER_PROF, self.limit)
         try:
             return (yield)
         finally:
@@ -303,7 +324,7 @@ class TestRecord:
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[Any]:
         # What a fixture of a file computes, all tests of the file may check.
-        is_shared = self.known is None and fixturedef.scope != "function"
+        is_shared = self.is_first and fixturedef.scope != "function"
         if is_shared:
             self.coverage.switch_context(request.node.nodeid.partition("::")[0])
         try:
@@ -317,30 +338,27 @@ class TestRecord:
             self.failed.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
-        if self.known is not None:
+        if not self.limit:
             return
-        self.coverage.stop()
-        data = self.coverage.get_data()
-        lines = {
-            str(Path(file).relative_to(ROOT)): data.contexts_by_lineno(file) for file in data.measured_files()
-        }
-        passed = {test: s for test, s in self.seconds.items() if test not in self.failed}
-        self.record.write_text(json.dumps({"seconds": passed, "lines": lines}))
+        if self.is_first:
+            self.coverage.stop()
+            data = self.coverage.get_data()
+            self.record["lines"] = {
+                str(Path(file).relative_to(ROOT)): data.contexts_by_lineno(file)
+                for file in data.measured_files()
+            }
+        else:
+            self.record["is_complete"] = True
+            self.record["failed"] = sorted(self.failed - self.interrupted)
+        self.record["seconds"] = {test: s for test, s in self.seconds.items() if test not in self.failed}
+        self.path.write_text(json.dumps(self.record))
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Load the plugin in a run of one mutant, and make sure that the copy is tested."""
     if record := os.environ.get("MUTANTS_RECORD"):
-
-        def stop(number: int, frame: Any) -> None:
-            # An exception while a lock is taken would leave it locked: a moment later then.
-            if frame.f_code.co_filename.endswith(("threading.py", "thread.py", "_base.py", "queue.py")):
-                signal.setitimer(signal.ITIMER_PROF, 0.05)
-            else:
-                raise TimeoutError
-
-        signal.signal(signal.SIGPROF, stop)
-        config.pluginmanager.register(TestRecord(Path(record), os.environ["MUTANTS_AREA"]))
+        is_kernel = os.environ["NUMBA_DISABLE_JIT"] == "1"
+        config.pluginmanager.register(TestRecord(Path(record), os.environ["MUTANTS_AREA"], is_kernel))
         import tracearena
 
         assert Path(tracearena.__file__).is_relative_to(ROOT), "the tests would import another tree"
@@ -350,14 +368,13 @@ def run_tests(
     tree: Path, area: str, is_kernel: bool, chosen: list[str] | None = None, limit: float = 3600
 ) -> int:
     """Run tests of an area in a copy, for at most that many seconds of the processor: the exit code."""
-    record = get_record(tree, area, is_kernel)
     (tree / CHOSEN.name).write_text(json.dumps(chosen))
     files = sorted({test.partition("::")[0] for test in chosen or ()})
     environment = os.environ | {
         "PYTHONPATH": f"{tree / 'src'}{os.pathsep}{tree}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "TRACEARENA_DATA": str(tree / "no published data"),
-        "MUTANTS_RECORD": str(record),
+        "MUTANTS_RECORD": str(get_record(tree, area, is_kernel)),
         "MUTANTS_AREA": area,
         "NUMBA_DISABLE_JIT": str(int(is_kernel)),
         "HYPOTHESIS_PROFILE": "everyday",
@@ -367,15 +384,15 @@ def run_tests(
     command = f"{sys.executable} -m pytest -q -p no:cacheprovider -p no:xdist -p tests.mutants".split()
     # As Python, unsigned numbers warn when they wrap around, which compiled ones do on purpose.
     command += ["--tb=no", "-W", "ignore:overflow encountered:RuntimeWarning"]
-    command += ["-m", "not slow and not long" if is_kernel else "not long"]
-    command += ["-x"] if record.exists() else []
+    command += ["--doctest-modules", "-m", "not slow and not long" if is_kernel else "not long"]
+    command += ["-x"] if chosen else []
 
     def set_limits() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
 
     process = subprocess.Popen(
-        command + (files or [f"tests/{path}" for path in AREAS[area].tests]),
+        command + (files or [f"tests/{path}" for path in AREAS[area].tests] + list_modules(area)),
         cwd=tree,
         env=environment,
         stdout=subprocess.DEVNULL,
@@ -393,8 +410,8 @@ def run_tests(
 
 
 def get_record(tree: Path, area: str, is_kernel: bool) -> Path:
-    """Return where the measured tests of an area are, shared by the copies."""
-    return tree.parent / f"{area}-{'python' if is_kernel else 'compiled'}.json"
+    """Return where the measured tests of an area are."""
+    return tree / f"{area}-{'python' if is_kernel else 'compiled'}.json"
 
 
 def choose_tests(mutant: Mutant, record: dict[str, Any]) -> list[str]:
@@ -414,56 +431,80 @@ def choose_tests(mutant: Mutant, record: dict[str, Any]) -> list[str]:
     return chosen or list(record["seconds"])
 
 
-def run_all(mutants: list[Mutant]) -> Iterator[str]:
-    """Yield what became of each mutant: killed, timeout or survived."""
-    with tempfile.TemporaryDirectory() as folder:
-        trees = [Path(folder) / f"tree-{number}" for number in range(WORKERS)]
-        shutil.copytree(ROOT / "src", trees[0] / "src")
-        shutil.copytree(ROOT / "tests", trees[0] / "tests")
-        for name in ("conftest.py", "pyproject.toml"):
-            shutil.copy2(ROOT / name, trees[0] / name)
-        records = {}
-        for area, is_kernel in sorted({(mutant.area, is_kernel_module(mutant)) for mutant in mutants}):
-            start = time.monotonic()
-            record = get_record(trees[0], area, is_kernel)
-            if not is_kernel:
-                # This compiles the kernels.
-                run_tests(trees[0], area, is_kernel)
-                record.unlink()
-            run_tests(trees[0], area, is_kernel)
-            records[area, is_kernel] = json.loads(record.read_text())
-            assert run_tests(trees[0], area, is_kernel) == 0, f"tests of {area} fail on the unchanged code"
-            kind = "kernels" if is_kernel else "modules"
-            tests = len(records[area, is_kernel]["seconds"])
-            print(f"{area}, {kind}: {tests} tests, measured in {time.monotonic() - start:.0f} s", flush=True)
+def run_all(mutants: list[Mutant]) -> Iterator[tuple[Mutant, str]]:
+    """Yield each mutant as soon as it is known what became of it: killed, timeout or survived.
+
+    Each copy takes one group after the other, the largest first: the modules or the kernels of an area.
+    """
+    groups: dict[tuple[str, bool], list[Mutant]] = defaultdict(list)
+    for mutant in mutants:
+        groups[mutant.area, is_kernel_module(mutant)].append(mutant)
+    done: queue.Queue[tuple[Mutant, str] | BaseException] = queue.Queue()
+    is_over = threading.Event()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
         free: queue.Queue[Path] = queue.Queue()
-        for tree in trees:
-            if tree != trees[0]:
-                shutil.copytree(trees[0], tree)
+        for number in range(WORKERS):
+            tree = Path(folder) / f"tree-{number}"
+            shutil.copytree(ROOT / "src", tree / "src")
+            shutil.copytree(ROOT / "tests", tree / "tests")
+            for name in ("conftest.py", "pyproject.toml"):
+                shutil.copy2(ROOT / name, tree / name)
             free.put(tree)
 
-        def run(mutant: Mutant) -> str:
-            area = mutant.area, is_kernel_module(mutant)
-            chosen = choose_tests(mutant, records[area])
-            limit = 30 + 4 * sum(records[area]["seconds"][test] for test in chosen)
+        def run_group(area: str, is_kernel: bool) -> None:
             tree = free.get()
-            path = tree / mutant.module
-            changed = mutate(mutant)
-            assert changed is not None
-            times = path.stat()
-            path.write_text(changed[1])
-            code = run_tests(tree, *area, chosen, limit)
-            path.write_text(changed[0])
-            # The compiled files of the unchanged module count again.
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            try:
+                record = measure_tests(tree, area, is_kernel)
+                for mutant in groups[area, is_kernel]:
+                    if not is_over.is_set():
+                        done.put((mutant, run_mutant(tree, mutant, record)))
+            except BaseException as error:
+                done.put(error)
             free.put(tree)
-            assert code != pytest.ExitCode.NO_TESTS_COLLECTED, mutant
-            outcome = "timeout" if code == -signal.SIGXCPU else "killed" if code else "survived"
-            print(outcome, f"{mutant.module}:{mutant.line}", *describe(mutant)[1:], sep="\n    ", flush=True)
-            return outcome
 
-        with ThreadPoolExecutor(WORKERS) as pool:
-            yield from pool.map(run, mutants)
+        for group in sorted(groups, key=lambda group: -len(groups[group])):
+            pool.submit(run_group, *group)
+        try:
+            for _ in mutants:
+                found = done.get()
+                if isinstance(found, BaseException):
+                    raise found
+                yield found
+        finally:
+            is_over.set()
+            pool.shutdown(cancel_futures=True)
+
+
+def measure_tests(tree: Path, area: str, is_kernel: bool) -> dict[str, Any]:
+    """Return the lines and the seconds of the tests of an area, on the unchanged code."""
+    start = time.monotonic()
+    for _ in range(2):
+        run_tests(tree, area, is_kernel)
+    record: dict[str, Any] = json.loads(get_record(tree, area, is_kernel).read_text())
+    assert record["seconds"], f"no test of {area} passes"
+    assert not record["failed"], f"fail on the unchanged code: {record['failed']}"
+    kind, tests = "kernels" if is_kernel else "modules", len(record["seconds"])
+    print(f"{area}, {kind}: {tests} tests, {time.monotonic() - start:.0f} s", flush=True)
+    return record
+
+
+def run_mutant(tree: Path, mutant: Mutant, record: dict[str, Any]) -> str:
+    """Change a module in a copy, run the tests that execute the place, and change it back."""
+    chosen = choose_tests(mutant, record)
+    limit = 30 + 4 * sum(record["seconds"][test] for test in chosen)
+    path = tree / mutant.module
+    changed = mutate(mutant)
+    assert changed is not None
+    times = path.stat()
+    path.write_text(changed[1])
+    code = run_tests(tree, mutant.area, is_kernel_module(mutant), chosen, limit)
+    path.write_text(changed[0])
+    # The compiled files of the unchanged module count again.
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert code != pytest.ExitCode.NO_TESTS_COLLECTED, mutant
+    outcome = "timeout" if code == -signal.SIGXCPU else "killed" if code else "survived"
+    print(outcome, f"{mutant.module}:{mutant.line}", *describe(mutant)[1:], sep="\n    ", flush=True)
+    return outcome
 
 
 def is_kernel_module(mutant: Mutant) -> bool:
@@ -478,6 +519,8 @@ def write_page(stored: dict[str, dict[str, Any]], seed: int) -> None:
     for area in AREAS:
         outcomes = Counter[str]()
         for values, outcome in stored[area]["results"]:
+            if outcome == "waits":
+                continue
             file, before, after = key = describe(mutant := Mutant(**values))
             place = f"`{file.removeprefix('src/tracearena/')}:{mutant.line}`"
             change = f"```diff\n- {before}\n+ {after}\n```\n"
@@ -497,7 +540,7 @@ def write_page(stored: dict[str, dict[str, Any]], seed: int) -> None:
         total = [a + b for a, b in zip(total, counts, strict=True)]
     table = "\n".join(
         f"| {' | '.join(map(str, [name, *counts]))} | "
-        + " | ".join(f"{100 * noticed / (counts[1] - counts[2]):.1f} %" for noticed in counts[3:5])
+        + " | ".join(f"{100 * noticed / max(counts[1] - counts[2], 1):.1f} %" for noticed in counts[3:5])
         + " |"
         for name, counts in [*rows, ("all", total)]
     )
@@ -532,26 +575,33 @@ def main() -> None:
         "--survivors", action="store_true", help="run again what survived, and what an interrupted run left"
     )
     options = parser.parse_args()
-    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    sample: dict[str, list[Mutant]] = {}
+    stored: dict[str, dict[str, Any]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    areas = [options.area] if options.area else list(AREAS)
     if not options.survivors:
         places = {area: list_places(area) for area in AREAS}
         sample = draw_sample(places, options.sample, options.seed)
-    for area in [options.area] if options.area else AREAS:
-        if not options.survivors:
+        for area in areas:
             results = [[asdict(mutant), "waits"] for mutant in sample[area]]
             stored[area] = {"places": len(places[area]), "results": results, "seconds": 0.0}
-        alive = [result for result in stored[area]["results"] if result[1] in ("survived", "waits")]
-        since = measure_children()
-        for result, outcome in zip(alive, run_all([Mutant(**m) for m, _ in alive]), strict=True):
+    alive = {
+        Mutant(**result[0]): (stored[area], result)
+        for area in areas
+        for result in stored[area]["results"]
+        if result[1] in ("survived", "waits")
+    }
+    since = measure_children()
+    try:
+        for mutant, outcome in run_all(list(alive)):
+            of_area, result = alive[mutant]
             now = measure_children()
-            stored[area]["seconds"] += now - since if result[1] == "waits" else 0
+            of_area["seconds"] += now - since if result[1] == "waits" else 0
             since = now
             is_later = result[1] == "survived" != outcome
             result[1] = f"{outcome} later" if is_later else outcome
             RESULTS.write_text(json.dumps(stored))
-    if stored.keys() == AREAS.keys() and '"waits"' not in json.dumps(stored):
-        write_page(stored, options.seed)
+    finally:
+        if stored.keys() == AREAS.keys():
+            write_page(stored, options.seed)
 
 
 if __name__ == "__main__":

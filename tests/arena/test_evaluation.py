@@ -11,7 +11,7 @@ import pytest
 from tracearena import io
 from tracearena.arena import baselines, evaluate
 from tracearena.io import ppmtf
-from tracearena.metrics import tm_emd_sliced, tm_tv, tp_emd_sliced
+from tracearena.metrics import tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced, tp_tv
 from tracearena.traces import Clock, Places, Traces
 
 SIX_DIGITS = 5e-7
@@ -92,6 +92,23 @@ def test_chaining_the_days_changes_membership_only(people: tuple[Traces, Traces]
     apart = evaluate(synthetic, training, testing).to_dict()
     changed = {name for name in apart if apart[name] != chained[name]}
     assert changed == {"membership_advantage", "membership_accuracy"}
+
+
+def test_the_utility_of_synthetic_days_is_the_mean_distance_of_each_day(
+    make_walks: Callable[..., Traces],
+) -> None:
+    training, testing, synthetic = (make_walks(seed=seed, missing=0.2) for seed in (1, 2, 3))
+    found = evaluate(synthetic, training, testing).utility
+    apart = {"reference": testing, "traces": synthetic, "by_day": True}
+    assert found.tp_tv == pytest.approx(tp_tv(**apart))
+    assert found.tp_tv_top50 == pytest.approx(tp_tv(**apart, top=50))
+    assert found.tp_emd_sliced == pytest.approx(tp_emd_sliced(**apart))
+    assert found.tm_tv == pytest.approx(tm_tv(**apart))
+    assert found.tm_emd_x == pytest.approx(tm_emd(**apart, axis="x"))
+    assert found.tm_emd_y == pytest.approx(tm_emd(**apart, axis="y"))
+    assert found.tm_emd_sliced == pytest.approx(tm_emd_sliced(**apart))
+    # Eight rows and columns of 20 bins: no distance is that of the other axis.
+    assert found.tm_emd_x != pytest.approx(found.tm_emd_y)
 
 
 def test_virtual_users_cannot_be_identified(make_walks: Callable[..., Traces]) -> None:

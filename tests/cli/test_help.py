@@ -100,9 +100,8 @@ def test_a_room_opens_without_compilers_and_pictures(room: str) -> None:
 
 
 def test_every_format_is_named() -> None:
-    from tracearena.cli._reading import build_reading_option
     from tracearena.io import FORMATS
     from tracearena.io.formats.recognition import GPS_FORMATS
 
-    option = build_reading_option("format")
-    assert [name for name in (*FORMATS, *GPS_FORMATS) if f" {name}" not in option.help] == []
+    (told,) = (option.help for option in EVERY_COMMAND["convert",].params if option.name == "format")
+    assert [name for name in (*FORMATS, *GPS_FORMATS) if f" {name}" not in told] == []

@@ -75,8 +75,11 @@ def test_log_likelihoods_are_a_running_sum_of_each_trace(files):
 def test_contest_files_are_found_out(files):
     out = files / "out.csv"
     run("SGD", files / "reftraces.csv", out, "--places", files / "info_region.csv", "--seed", 1)
-    made = pwscup.read_traces(out, pwscup.read_places(files / "info_region.csv"))
-    assert made.n_instants == 10 * 20
+    places = pwscup.read_places(files / "info_region.csv")
+    root = seed_sequence(1)
+    model = create("SGD").fit(pwscup.read_traces(files / "reftraces.csv", places), seed=child_seed(root, 0))
+    expected = model.synthesize(10, seed=child_seed(root, 1)).dense()
+    assert np.array_equal(pwscup.read_traces(out, places).dense(), expected)
 
 
 def test_a_model_is_used_again_and_exported(files):
@@ -89,8 +92,17 @@ def test_a_model_is_used_again_and_exported(files):
     assert first.read_bytes() == second.read_bytes()
     assert model.read_bytes() == stamp
     assert PPMTF_ITERATIONS in [path.name for path in (files / "parameters").iterdir()]
+    # With another seed, other traces of the same model.
+    other = ["--places", places, "--seed", 6, "--model", model, "--export", files / "of-the-file"]
+    run(QUICK, training, files / "4.csv", *other)
+    assert (files / "4.csv").read_bytes() != first.read_bytes()
+    assert read_folder(files / "of-the-file") == read_folder(files / "parameters")
     run("PPMTF(iterations=3)", training, third, *given, "--model", files / "parameters")
     assert third.read_bytes() == first.read_bytes()
+
+
+def read_folder(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 PPMTF_ITERATIONS = "modelparameter_Itr3_A.csv"

@@ -125,6 +125,25 @@ def test_the_two_data_sets_of_a_team_are_apart() -> None:
     assert board.targets() == [("a", 1), ("none", 1)]
 
 
+def test_rows_are_ordered_by_the_score_that_the_award_for_their_data_set_goes_by() -> None:
+    attacks = [
+        attack(attacker, target, score, kind, data_set=data_set)
+        for data_set in (1, 2)
+        for attacker, target, kind, score in [
+            ("b", "a", R, 0.2),
+            ("b", "a", T, 0.9),
+            ("a", "b", R, 0.5),
+            ("a", "b", T, 0.4),
+        ]
+    ]
+    utilities = [UtilityRecord(team=team, utility=0.8, data_set=n) for team in "ab" for n in (1, 2)]
+    roster = Roster(teams=("a", "b"))
+    two = make_board(Rules(data_sets=2), roster, utilities, attacks)
+    assert [(row.team, row.data_set) for row in two.rows] == [("b", 1), ("a", 1), ("a", 2), ("b", 2)]
+    one = make_board(Rules(), roster, utilities[:1] + utilities[2:3], attacks[:4])
+    assert [row.team for row in one.rows] == ["a", "b"]
+
+
 def test_a_team_does_not_attack_itself() -> None:
     with pytest.raises(DataError, match="'a' attacks itself"):
         attack("a", "a", 0.5)

@@ -155,6 +155,15 @@ def test_a_contest_is_named_by_its_data_sets() -> None:
     assert Rules(data_sets=2).challenge == "re-identification challenge and trace-inference challenge"
 
 
+def test_the_extra_team_is_said_to_be_a_target_where_there_is_one() -> None:
+    def tell_of_attacks(rules: Rules) -> str:
+        (sentence,) = (one for one in rules.explain() if one.startswith("Best re-identification and best"))
+        return sentence
+
+    assert "of the other teams and the pseudonymised team;" in tell_of_attacks(Rules())
+    assert "of the other teams;" in tell_of_attacks(Rules(pseudonymised_team=False))
+
+
 def test_the_extra_team_is_said_to_have_one_data_set_where_others_have_two() -> None:
     assert "It has one data set." not in " ".join(Rules(data_sets=1).explain())
     assert "It has one data set." in " ".join(Rules(data_sets=2).explain())

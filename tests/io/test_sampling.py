@@ -99,6 +99,9 @@ def test_of_other_formats_people_are_drawn_after_reading(
     write(make_check_ins(users=60, events=900), tmp_path / "t.txt", to="gowalla")
     traces, report = read(tmp_path / "t.txt", sample=Sample(users=25, seed=1))
     assert (traces.n_users, report.sampled) == (25, (25, 60))
+    whole = read(tmp_path / "t.txt").traces
+    drawn = np.flatnonzero(np.isin(whole.user_ids, traces.user_ids))
+    assert traces == whole.take_users(drawn)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.metrics import reidentification_score, trace_inference_score, utility_score
+from tracearena.metrics.contest_scores import UtilitySum
 from tracearena.obfuscation import MRLH, PlanarLaplace
 from tracearena.traces import DELETED, Clock, Grid, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 
@@ -48,6 +49,15 @@ def test_utility_is_the_mean_of_what_each_event_keeps(released: list[list[int]],
     for rule in ("paper", "2019"):
         slow = 1 - np.mean([slow_loss(places, t, cell, rule) for t, cell in zip(true, released, strict=True)])
         assert utility_score(original, obfuscated, rule=rule).utility == pytest.approx(slow, abs=1e-12)
+
+
+def test_the_utility_of_parts_is_added_up_to_that_of_the_whole(make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks(side=32)
+    released = PlanarLaplace(l=1, r=1).transform(walks, seed=1)
+    parts = [
+        UtilitySum.of(walks.take_users(part), released.take_users(part)) for part in ([0, 1], range(2, 12))
+    ]
+    assert (parts[0] + parts[1]).score == utility_score(walks, released)
 
 
 def test_untouched_traces_have_all_their_utility(make_walks: Callable[..., Traces]) -> None:

@@ -153,11 +153,19 @@ def test_places_on_one_line_are_no_distance_apart_across_it() -> None:
     assert tm_emd(stay, go, "y") == 9.5
 
 
-def test_the_directions_are_unit_vectors_and_always_the_same() -> None:
-    ways = legacy_directions()
-    assert ways.shape == (2, 50)
-    assert np.allclose(np.hypot(*ways), 1)
-    assert np.array_equal(ways, legacy_directions())
+def test_the_directions_are_those_of_normal_numbers_by_the_polar_method() -> None:
+    """The 50 published directions: first all parts east, then all parts north, of NumPy's seed 0."""
+    rng, normals = np.random.RandomState(0), []
+    while len(normals) < 100:
+        a, b = 2 * rng.random_sample(2) - 1
+        square = a * a + b * b
+        if 0 < square < 1:
+            factor = math.sqrt(-2 * math.log(square) / square)
+            normals += [factor * b, factor * a]
+    expected = [
+        (x / math.hypot(x, y), y / math.hypot(x, y)) for x, y in zip(normals[:50], normals[50:], strict=True)
+    ]
+    assert np.allclose(legacy_directions().T, expected, rtol=1e-12)
 
 
 @examples(30)

@@ -14,6 +14,7 @@ from tracearena.algorithms import GpsObfuscator, catalogue
 from tracearena.cities import simulate, simulate_gps
 from tracearena.engine import child_seed, seed_sequence
 from tracearena.errors import AlgorithmError, DataError, ParameterError
+from tracearena.metrics import reidentification_score
 from tracearena.obfuscation import (
     GeoInd,
     PerDay,
@@ -191,13 +192,19 @@ def test_what_it_does_to_places_are_the_stages_that_keep_times() -> None:
 
 
 @pytest.mark.slow
-def test_an_attacker_can_be_told_of_it(check_ins: Traces) -> None:
-    first, second = check_ins.take_users(np.arange(12)).split_days(15)
+def test_who_knows_the_whole_pipeline_finds_more_people_than_who_knows_one_stage(check_ins: Traces) -> None:
+    first, second = check_ins.split_days(15)
     released = catalogue.create("PL(1,1)+SwapTimes(1km,month)").transform(second, seed=1)
-    anonymized = ta.pseudonymise(released, seed=2).anonymized
-    for name in ("PL(1,1)+SwapTimes(1km,month)", "SwapTimes(1km,month)", "GeoInd(1km)+RoundTime(1h)"):
-        attack = catalogue.create(f"Bayes-R({name})").fit(first)
-        assert len(attack.identify(anonymized, seed=1)) == anonymized.n_users
+    release = ta.pseudonymise(released, seed=2)
+
+    def count_found(name: str) -> float:
+        answer = catalogue.create(f"Bayes-R({name})").fit(first).identify(release.anonymized, seed=1)
+        return 40 * (1 - reidentification_score(release.id_table, answer).reidentification)
+
+    whole = count_found("PL(1,1)+SwapTimes(1km,month)")
+    # Chance finds one of 40 people, and more than six with a probability below 10⁻⁴.
+    assert whole > max(count_found("SwapTimes(1km,month)"), 6)
+    assert count_found("GeoInd(1km)+RoundTime(1h)") > 6
 
 
 @dataclass(frozen=True, kw_only=True)

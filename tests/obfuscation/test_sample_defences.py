@@ -1,10 +1,13 @@
 """The sample defences do what their papers say, and what the programs of 2019 did."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import optimize
 
+from tracearena.algorithms import Obfuscator
 from tracearena.errors import DataError, ParameterError
 from tracearena.obfuscation import MRLH, Cheating, NoObfuscation, PlanarLaplace, RandomizedResponse
 from tracearena.traces import Clock, Grid, Places, Traces
@@ -135,6 +138,58 @@ def test_cheating_deletes_where_the_donor_was_not_seen() -> None:
 def test_no_obfuscation_changes_nothing(make_walks: Callable[..., Traces]) -> None:
     walks = make_walks()
     assert np.array_equal(NoObfuscation().transform(walks).codes, walks.place_index)
+
+
+def run_program_of_2019(name: str, original: Traces, seed: int) -> list[int | tuple[int, ...]]:
+    """Return what is released of each event, by a loop over the events as in the organisers' programs."""
+    rng = np.random.RandomState(seed)
+    answers: list[int | tuple[int, ...]] = []
+    if name == "Cheat":
+        order = list(range(original.n_users // 2))
+        rng.shuffle(order)
+        rows = original.dense().tolist()
+        for number, user in enumerate(order):
+            rows[user] = original.dense()[number].tolist()
+        return [place for row in rows for place in row]
+    for place in original.place_index.tolist():
+        y, x = divmod(place, 32)
+        if name == "MRLH":
+            block = [32 * (y - y % 2 + j) + x - x % 4 + i for j in range(2) for i in range(4)]
+            answers.append(() if rng.random_sample() < 0.3 else tuple(block))
+        elif name == "RR":
+            u = rng.random_sample() * (1023 + math.exp(5))
+            others = [other for other in range(1024) if other != place]
+            answers.append(place if u < math.exp(5) else others[int(u - math.exp(5))])
+        else:
+            angle, share = 2 * math.pi * rng.random_sample(), rng.random_sample()
+            radius = optimize.brentq(lambda r, u: 1 - (1 + 4 * r) * math.exp(-4 * r) - u, 0, 50, (share,))
+            latitude = CONTEST.latitude[place] + radius * math.sin(angle) / 111
+            longitude = CONTEST.longitude[place] + radius * math.cos(angle) / 91
+            row = math.floor((latitude - 34.64) / 0.1 * 32)
+            column = math.floor((longitude - 135.44) / 0.12 * 32)
+            answers.append(32 * min(max(row, 0), 31) + min(max(column, 0), 31))
+    return answers
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+@pytest.mark.parametrize(
+    ("name", "defence"),
+    [
+        ("MRLH", MRLH(mu_x=2, mu_y=1, deletion=0.3, legacy_2019=True)),
+        ("RR", RandomizedResponse(epsilon=5, legacy_2019=True)),
+        ("PL", PlanarLaplace(l=4, r=1, legacy_2019=True)),
+        ("Cheat", Cheating(share=0.5, legacy_2019=True)),
+    ],
+)
+def test_the_draws_of_2019_are_those_of_a_loop_over_the_events(
+    make_walks: Callable[..., Traces], name: str, defence: Obfuscator, seed: int | None
+) -> None:
+    """The programs of the organisers have seed 1."""
+    walks = make_walks(users=15, side=32)
+    released = defence.transform(walks, seed=seed)
+    expected = run_program_of_2019(name, walks, 1 if seed is None else seed)
+    cells = [tuple(cell) for cell in released.cells()]
+    assert cells == [(cell,) if isinstance(cell, int) else cell for cell in expected]
 
 
 def test_the_draws_of_2019_know_only_whole_seeds(make_walks: Callable[..., Traces]) -> None:

@@ -7,6 +7,8 @@ import itertools
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from tracearena.attacks.bayesian import pairs as assignment
 from tracearena.attacks.bayesian.pairs import (
@@ -68,6 +70,10 @@ def test_what_is_left_takes_what_is_free(n_traces: int, n_users: int) -> None:
     given = chosen[chosen >= 0]
     assert len(given) == min(n_traces, n_users)
     assert len(np.unique(given)) == len(given)
+    can_be = np.zeros((n_traces, n_users), int)
+    can_be[pairs.traces, pairs.users] = 1
+    most = (maximum_bipartite_matching(csr_array(can_be)) >= 0).sum()
+    assert (chosen[pairs.traces] == pairs.users).sum() == most
 
 
 def slow_sinkhorn(scores: Floats, elsewhere: float) -> Floats:

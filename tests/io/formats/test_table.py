@@ -55,7 +55,9 @@ def test_columns_go_by_many_names(tmp_path: Path, header: str, separator: str) -
 )
 def test_a_time_may_be_named_after_utc(tmp_path: Path, name: str) -> None:
     events = read(file_of(tmp_path, CSV.replace("datetime", name))).as_events().traces
-    assert (events.n_events, events.clock.first_day) == (2, datetime.date(2012, 4, 3))
+    assert events.timestamps is not None
+    assert events.timestamps.tolist() == [1_333_476_006, 1_333_481_400]
+    assert events.clock.first_day == datetime.date(2012, 4, 3)
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet"])
@@ -143,6 +145,11 @@ def test_one_outlier_does_not_stretch_the_default_grid(tmp_path: Path) -> None:
 def test_a_single_point_has_a_grid(tmp_path: Path) -> None:
     traces, _ = read(file_of(tmp_path, "uid,ts,lat,lon\n1,2012-04-03T10:00:00Z,40,-74\n"), "table")
     assert traces.n_events == 1
+    where = int(traces.place_index[0])
+    assert (traces.places.latitude[where], traces.places.longitude[where]) == pytest.approx(
+        (40, -74), abs=0.1
+    )
+    assert traces.clock.label(int(traces.instants[0])) == "06:00", "10:00 in UTC, in the time of the point"
 
 
 def test_local_times_with_a_zone_get_their_utc(tmp_path: Path) -> None:
@@ -206,8 +213,10 @@ def test_byte_order_mark_and_carriage_returns_are_read(tmp_path: Path) -> None:
 
 
 def test_a_column_named_row_does_no_harm(tmp_path: Path) -> None:
-    traces, _ = read(file_of(tmp_path, "row,user,time,lat,lng\nx,1,2012-04-03 10:00,40,-74\n"), "table")
-    assert traces.n_events == 1
+    rows = "x,1,2012-04-03 10:00,40,-74\ny,2,2012-04-03 11:00,41,-73\n"
+    traces, _ = read(file_of(tmp_path, "row,user,time,lat,lng\n" + rows), "table")
+    assert traces == read(file_of(tmp_path, "number,user,time,lat,lng\n" + rows, "other.csv"), "table").traces
+    assert traces.user_ids.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "arrow"])
