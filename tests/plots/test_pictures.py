@@ -137,7 +137,7 @@ def test_stretches_that_follow_each_other_are_one_bar() -> None:
     [
         (CITY, {"kind": "pie"}, "kind = 'pie' is not allowed; it must be one of places, person, hours"),
         (CITY, {"kind": "person"}, "name one, such as user='ann'"),
-        (CITY, {"user": "dee"}, "there is no user 'dee'; name one of them, such as user='ann'"),
+        (CITY, {"user": "dee"}, "there is no user 'dee'; name one of them, such as 'ann'"),
         (CITY, {"kind": "hours", "timezone": "Asia/Tokyo"}, "timezone is only for GPS points"),
         (POINTS, {"timezone": "Asia/Tokyo"}, "a map of places has none"),
         (POINTS, {"kind": "hours", "timezone": "Asia/Tokio"}, "perhaps Asia/Tokyo"),

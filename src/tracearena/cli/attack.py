@@ -141,7 +141,7 @@ def _make_attack(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
 
     options = {} if mechanism is None else {"mechanism": mechanism}
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019, **options)
-    has = attacker.parameters()
+    has = attacker.get_params(deep=False)
     refuse_options(
         name,
         legacy_2019=legacy_2019 and "legacy_2019" not in has,
