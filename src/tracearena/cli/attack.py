@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tracearena.cli._app import complete_algorithms
 from tracearena.cli._output import ClusterOption, JsonOption, LazyCluster, SeedOption, ToOption, print_result
 from tracearena.cli._reading import reads_traces
 from tracearena.jobs.feedback import note, show_progress
@@ -29,7 +30,12 @@ def attack(
     reading: ReadingOptions,
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="ATTACK", help="Attack, such as VisitProb-R, VisitProb-T or 'Smooth(9)'.")
+        str,
+        typer.Argument(
+            metavar="ATTACK",
+            help="Attack, such as VisitProb-R, VisitProb-T or 'Smooth(9)'.",
+            autocompletion=complete_algorithms("attacks"),
+        ),
     ],
     out: Annotated[
         Path,

@@ -229,6 +229,37 @@ class RowTable:
 
         return load_view("traces_picture")(self, kind, user=user, timezone=timezone, interactive=interactive)
 
+    def explore(
+        self,
+        *,
+        user: Any = None,
+        show_people: bool = False,
+        cell_m: float = 500.0,
+        smallest_group: int = 10,
+        tiles: str | None = None,
+    ) -> Any:
+        """Return a map to move about in (folium, extra ``maps``): how many people were in each cell.
+
+        Parameters
+        ----------
+        user
+            The id of a user, whose positions alone are drawn; needs `show_people`.
+        show_people
+            Draw every position, with user and time, instead of cells. Of real people, such a map is as
+            secret as the traces.
+        cell_m
+            Side of the cells in metres, 10 to 1,000,000.
+        smallest_group
+            Leave out cells with fewer people.
+        tiles
+            The background that folium loads, such as ``OpenStreetMap``; none by default, because the server
+            of the tiles learns which area you look at.
+        """
+        from tracearena.dataframes import load_view
+
+        options = {"show_people": show_people, "cell_m": cell_m, "smallest_group": smallest_group}
+        return load_view("explore_traces")(self, user=user, tiles=tiles, **options)
+
     def _repr_html_(self) -> str:
         from tracearena.dataframes import load_view
 
