@@ -23,7 +23,7 @@ HEAVIEST = 1e9
 LARGEST_KM = 40_030.0
 """Once around the earth."""
 _CURES = {
-    ("Traces", "GpsTraces"): "; GPS points become events on a grid or at places (tracearena convert)",
+    ("Traces", "GpsTraces"): "; GPS points become events on a grid: read(..., grid='32x32')",
     ("Traces", "ObfuscatedTraces"): "; give it the traces before they were obfuscated",
     (
         "ObfuscatedTraces",

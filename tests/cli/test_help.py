@@ -67,6 +67,31 @@ def test_the_version_is_printed(run) -> None:  # type: ignore[no-untyped-def]
     assert run("--version").out.strip() == __version__
 
 
+@pytest.mark.parametrize(
+    ("typed", "suggested"),
+    [
+        ("tracearena au", ["audit", "audit-privacy"]),
+        ("tracearena audit --qu", ["--quick"]),
+        ("tracearena contest boa", ["board"]),
+        ("tracearena obfuscate PL", ["PL"]),
+        ("tracearena attack VisitProb-", ["VisitProb-R", "VisitProb-T"]),
+        ("tracearena synthesize SG", ["SGD", "SGLT"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_algorithms(
+    run: Any, monkeypatch: pytest.MonkeyPatch, typed: str, suggested: list[str]
+) -> None:
+    monkeypatch.setenv("_TRACEARENA_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split()) - 1))
+    assert run().out.split() == suggested
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_the_completion_of_every_shell_is_shown(run: Any, shell: str) -> None:
+    assert "_TRACEARENA_COMPLETE" in run("--show-completion", shell).out
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(run, command: str) -> None:  # type: ignore[no-untyped-def]
     done = run(command.replace("_", "-"), "--help")

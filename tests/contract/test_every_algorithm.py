@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from tests.contract.conftest import Points, Releases, Shapes
 from tests.threads import on_threads
 
 from tracearena.algorithms import Algorithm, catalogue, validation
 from tracearena.algorithms.base import KINDS, Defence, Kind, constructor_fields, kinds_of, parameter_fields
 from tracearena.errors import DataError, ParameterError
-from tracearena.obfuscation import TimeDefence
 from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 VARIANTS = [
@@ -104,10 +105,11 @@ def called(algorithm: Algorithm, method: str, given: object) -> object:
 
 
 def also_taken(algorithm: Algorithm) -> list[type]:
-    """Return what an algorithm of several kinds takes besides; a defence of time follows other defences."""
+    """Return what an algorithm takes besides: of another kind, or the release of an earlier defence."""
     takes_points = kinds_of(algorithm)[1:] == ("gps-obfuscator",) or getattr(algorithm, "takes_points", False)
     served = [GpsTraces] if takes_points else []
-    return [*served, ObfuscatedTraces] if isinstance(algorithm, TimeDefence) else served
+    follows = algorithm.kind in ("obfuscator", "synthesizer")
+    return [*served, ObfuscatedTraces] if follows else served
 
 
 @pytest.fixture
@@ -141,7 +143,7 @@ def used(algorithm: Any, given: Any, seed: Any = 1) -> Any:
 
 def draws(algorithm: Algorithm, given: Any) -> bool:
     """Whether the algorithm takes anything from the source of chance that it is given."""
-    if algorithm.parameters().get("legacy_2019"):
+    if algorithm.get_params(deep=False).get("legacy_2019"):
         return True  # The programs of 2019 knew numbers only.
     source = np.random.default_rng(1)
     before = copy.deepcopy(source.bit_generator.state)
@@ -198,7 +200,9 @@ def test_what_it_is_given_is_left_alone(spec: str, data: Any) -> None:
 def test_its_name_makes_it_again(spec: str) -> None:
     algorithm = create(spec)
     written = {field.name for field in parameter_fields(type(algorithm))}
-    settings = {name: value for name, value in algorithm.parameters().items() if name not in written}
+    settings = {
+        name: value for name, value in algorithm.get_params(deep=False).items() if name not in written
+    }
     assert catalogue.create(str(algorithm), kinds_of(algorithm), **settings) == algorithm
     assert str(catalogue.create(str(algorithm))) == str(algorithm)
 
@@ -206,13 +210,13 @@ def test_its_name_makes_it_again(spec: str) -> None:
 @pytest.mark.parametrize("spec", SPECS)
 def test_its_parameters_make_it_again_and_are_all_it_is(spec: str, data: Any) -> None:
     algorithm = create(spec)
-    again = type(algorithm)(**algorithm.parameters())
+    again = type(algorithm)(**algorithm.get_params(deep=False))
     assert again == algorithm
     assert hash(again) == hash(algorithm)
     assert repr(again) == repr(algorithm)
     used(algorithm, data(spec, "ordinary"))
     assert again == algorithm
-    assert again.parameters() == algorithm.parameters()
+    assert again.get_params(deep=False) == algorithm.get_params(deep=False)
     assert repr(again) == repr(algorithm)
     shown = [f"{field.name}=" for field in constructor_fields(type(algorithm)) if field.repr]
     assert all(name in repr(algorithm) for name in shown)
@@ -221,9 +225,51 @@ def test_its_parameters_make_it_again_and_are_all_it_is(spec: str, data: Any) ->
 @pytest.mark.parametrize("spec", SPECS)
 def test_its_parameters_cannot_be_set(spec: str) -> None:
     algorithm = create(spec)
-    for name, value in algorithm.parameters().items():
+    for name, value in algorithm.get_params(deep=False).items():
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(algorithm, name, value)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_scikit_learn_clones_it_without_what_it_has_learned(spec: str, data: Any) -> None:
+    algorithm = create(spec)
+    used(algorithm, data(spec, "ordinary"))
+    again = clone(algorithm)
+    assert type(again) is type(algorithm)
+    assert again == algorithm
+    assert not [name for name in vars(again) if name.endswith("_")]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_its_parameters_are_set_together_or_not_at_all(spec: str) -> None:
+    algorithm, again = create(spec), create(spec)
+    vars(algorithm)["learned_"] = 1
+    assert algorithm.set_params(**algorithm.get_params(deep=False)) is algorithm
+    assert algorithm == again
+    assert "learned_" not in vars(algorithm)
+    with pytest.raises(ParameterError, match="has no parameter 'colour'"):
+        algorithm.set_params(colour="red")
+    assert algorithm == again
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_it_is_a_step_of_scikit_learns_pipelines(spec: str, data: Any) -> None:
+    algorithm = create(spec)
+    if algorithm.kind == "gps-attack":
+        return  # it learns nothing and releases nothing
+    given = data(spec, "ordinary")
+    if spec in ATTACKS:
+        assert Pipeline([("attack", algorithm)]).fit(given[0])["attack"] is algorithm
+        used(algorithm, given)
+        return
+    pipeline = Pipeline([("first", algorithm)])
+    made = pipeline.fit_transform(given, first__seed=7)
+    if isinstance(algorithm, Defence):
+        assert made == algorithm.transform(given, seed=7)
+        assert pipeline.transform(given).n_users == given.n_users
+    else:
+        assert np.array_equal(made.user_ids, given.user_ids)
+        assert made == algorithm.fit_transform(given, seed=7)
 
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if "fit" in methods(create(spec))])

@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -54,23 +54,29 @@ def help_of(*path: str) -> str:
     return "\n".join(line.rstrip() for line in result.output.strip().splitlines())
 
 
-def commands_page() -> str:
-    group = typer.main.get_command(build())
+def commands_page(helps: Mapping[tuple[str, ...], str]) -> str:
     parts = ["# Commands", "", "What `--help` says, command by command.", "", f"```text\n{help_of()}\n```"]
-    return "\n".join([*parts, *_helps(group)]) + "\n"
+    for words, text in helps.items():
+        parts += ["", f"{'#' * (len(words) + 1)} {' '.join(words)}", "", f"```text\n{text}\n```"]
+    return "\n".join(parts) + "\n"
 
 
-def _helps(group: Any, *path: str) -> Iterator[str]:
-    """Yield the help of every command of a group, and of the groups in it."""
+def list_helps(group: Any, *path: str) -> dict[tuple[str, ...], str]:
+    """Return the help of every command of a group, and of the groups in it."""
+    found = {}
     for name, command in getattr(group, "commands", {}).items():
         here = (*path, name)
-        yield from ("", f"{'#' * (len(here) + 1)} {' '.join(here)}", "", f"```text\n{help_of(*here)}\n```")
-        yield from _helps(command, *here)
+        found |= {here: help_of(*here)} | list_helps(command, *here)
+    return found
 
 
 @pytest.mark.slow
-def test_the_page_of_commands_is_what_help_says() -> None:
-    held_to(COMMANDS_PAGE, commands_page())
+def test_the_page_of_commands_and_the_manual_page_are_what_help_says() -> None:
+    helps = list_helps(typer.main.get_command(build()))
+    held_to(COMMANDS_PAGE, commands_page(helps))
+    manual = script("manpage")
+    shown = ((f"tracearena {' '.join(words)}", text) for words, text in helps.items())
+    held_to(manual.PAGE, manual.build_man_page(help_of(), shown))
 
 
 def test_the_pages_of_the_api_show_what_the_packages_export() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from datetime import date
 from typing import Any
 
@@ -137,7 +139,7 @@ def test_stretches_that_follow_each_other_are_one_bar() -> None:
     [
         (CITY, {"kind": "pie"}, "kind = 'pie' is not allowed; it must be one of places, person, hours"),
         (CITY, {"kind": "person"}, "name one, such as user='ann'"),
-        (CITY, {"user": "dee"}, "there is no user 'dee'; name one of them, such as user='ann'"),
+        (CITY, {"user": "dee"}, "there is no user 'dee'; name one of them, such as 'ann'"),
         (CITY, {"kind": "hours", "timezone": "Asia/Tokyo"}, "timezone is only for GPS points"),
         (POINTS, {"timezone": "Asia/Tokyo"}, "a map of places has none"),
         (POINTS, {"kind": "hours", "timezone": "Asia/Tokio"}, "perhaps Asia/Tokyo"),
@@ -199,3 +201,54 @@ def test_an_evaluation_is_drawn_beside_its_baselines() -> None:
     moving = found.plot(baselines=marks, interactive=True)
     assert {"training", "uniform"} <= {trace.name for trace in moving.data}
     assert found.to_frame()["tp_tv"].to_list() == [found.utility.tp_tv]
+
+
+def explored(traces: Any, **options: Any) -> str:
+    """Return the page of a map to move about in."""
+    pytest.importorskip("folium", reason="the extra maps is not installed")
+    html: str = traces.explore(**options).get_root().render()
+    return html
+
+
+@pytest.mark.parametrize("traces", KINDS.values(), ids=KINDS)
+def test_a_map_to_explore_shows_no_person_and_loads_no_tiles(traces: Any) -> None:
+    html = explored(traces, smallest_group=2)
+    assert re.search("[23] people, [0-9,]+ positions", html)
+    assert "Polygon" in html
+    assert '"Point"' not in html
+    assert "tileLayer" not in html.replace("L.tileLayer.wms", "")
+    assert not any(str(user) in html for user in ("ann", "bob", "_cy"))
+
+
+@pytest.mark.parametrize("traces", KINDS.values(), ids=KINDS)
+def test_a_map_to_explore_shows_people_where_that_is_asked_for(traces: Any) -> None:
+    html = explored(traces, show_people=True, user="ann")
+    assert '"Point"' in html
+    assert "ann, 20" in html
+    assert "OpenStreetMap" in explored(traces, show_people=True, user="ann", tiles="OpenStreetMap")
+
+
+def test_ids_on_a_map_to_explore_are_no_markup() -> None:
+    html = explored(CITY.with_user_ids(["<script>", "b", "c"]), show_people=True)
+    assert "&lt;script&gt;, 20" in html.replace("\\u0026", "&").replace("\\u003c", "<")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"user": "ann"}, "needs show_people=True"),
+        ({}, "no cell of 500 m has 10 people, at most 3: use larger cells"),
+        ({"cell_m": 0}, "cell_m = 0"),
+        ({"smallest_group": 0}, "smallest_group = 0"),
+    ],
+)
+def test_what_a_map_to_explore_cannot_show_is_refused(options: dict[str, Any], said: str) -> None:
+    pytest.importorskip("folium", reason="the extra maps is not installed")
+    with pytest.raises((DataError, ParameterError), match=said):
+        CITY.explore(**options)
+
+
+def test_a_map_to_explore_names_the_extra_that_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "folium", None)
+    with pytest.raises(ParameterError, match=r"pip install 'tracearena\[maps\]'"):
+        CITY.explore()

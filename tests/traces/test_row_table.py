@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracearena.errors import DataError
-from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, PlaceSets, Traces
+from tracearena.errors import DataError, ParameterError
+from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, PlaceSets, Traces
 from tracearena.traces.row_table import arrange_rows
 
 PLACES = Places(np.linspace(0, 1, 6), np.zeros(6))
@@ -200,3 +200,46 @@ def test_rows_are_sorted_stably_however_far_their_times_lie_apart(widest: int) -
     times[:2] = -widest, widest - 1
     rows = arrange_rows(users, [times])
     np.testing.assert_array_equal(rows.order, np.lexsort((times, users)))
+
+
+@each_kind
+@given(given=rows)
+def test_users_are_looped_over_and_taken_by_their_ids(
+    make: Callable[[list[Row]], Any], given: list[Row]
+) -> None:
+    traces = make(given)
+    assert list(traces) == IDS
+    assert [len(traces[user]) for user in traces] == np.diff(traces.offsets).tolist()
+    assert all(user in traces for user in traces)
+    assert traces["cy"] == traces.take_users([2])
+    assert "zed" not in traces
+    with pytest.raises(
+        ParameterError, match="there is no user 'zed'; name one of them, such as 'ann', 'bob', 'cy'"
+    ):
+        traces["zed"]
+
+
+@each_kind
+@given(given=rows, n=st.integers(0, 30))
+def test_the_head_is_the_first_rows_of_the_frame(
+    make: Callable[[list[Row]], Any], given: list[Row], n: int
+) -> None:
+    traces = make(given)
+    assert traces.head(n).equals(traces.to_frame().head(n))
+
+
+def test_ids_that_are_numbers_are_found_by_their_text_too() -> None:
+    traces = _events([(0, 1, 2)]).with_user_ids([7, 8, 9, 10])
+    assert traces["7"] == traces[7]
+    table = IdTable([2001, 2002], ["ann", "bob"])
+    assert {pseudonym: table[pseudonym] for pseudonym in table} == {2001: "ann", 2002: "bob"}
+    assert table["2002"] == "bob"
+    assert table.head(1).rows() == [(2001, "ann")]
+    with pytest.raises(ParameterError, match="there is no pseudonym '7' in the table"):
+        table[7]
+
+
+def test_places_have_a_head_too() -> None:
+    assert PLACES.head(2).get_column("lat").to_list() == [0.0, 0.2]
+    with pytest.raises(ParameterError, match="n = -1"):
+        PLACES.head(-1)

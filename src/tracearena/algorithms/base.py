@@ -7,13 +7,17 @@ parameter. What `fit` learns has a name that ends with an underscore and is part
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
+from tracearena.algorithms.frames import TRACE_METHODS, answer_frame, take_frames
 from tracearena.algorithms.spec import format_parameter
 from tracearena.checks import require_kind
+from tracearena.dataframes import find_library
+from tracearena.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,6 +63,12 @@ class Algorithm:
         # A dataclass that is not declared frozen would lose its hash, though its parameters are fixed.
         if "__hash__" not in vars(cls):
             cls.__hash__ = Algorithm.__hash__  # type: ignore[method-assign]
+        for name in TRACE_METHODS:
+            method = getattr(cls, name, None)
+            if callable(method) and not any(
+                getattr(method, mark, False) for mark in ("takes_frames", "__isabstractmethod__")
+            ):
+                setattr(cls, name, take_frames(method))
 
     def __str__(self) -> str:
         shown = parameter_fields(type(self))
@@ -78,9 +88,53 @@ class Algorithm:
             )
         super().__setattr__(name, value)
 
-    def parameters(self) -> dict[str, Any]:
-        """Return all parameters and settings of the algorithm by name."""
-        return {one.name: self._value(one) for one in constructor_fields(type(self))}
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return all parameters and settings of the algorithm by name.
+
+        Parameters
+        ----------
+        deep
+            Also return those of parameters that are algorithms themselves, such as ``mechanism__l``.
+        """
+        own = {one.name: self._value(one) for one in constructor_fields(type(self))}
+        if not deep:
+            return own
+        inner = {name: value.get_params() for name, value in own.items() if isinstance(value, Algorithm)}
+        return own | {f"{name}__{key}": value for name, ones in inner.items() for key, value in ones.items()}
+
+    def set_params(self, **changed: Any) -> Self:
+        """Change parameters of this object, as scikit-learn does, and forget what it has learned.
+
+        Only this method changes an algorithm. Do not use it on one that is in a set or a key of a dictionary.
+        """
+        own = self.get_params(deep=False)
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in changed.items():
+            outer, _, rest = name.partition("__")
+            if outer not in own or (rest and not isinstance(own[outer], Algorithm)):
+                known = ", ".join(self.get_params()) or "none"
+                raise ParameterError(f"{self} has no parameter {name!r}; it has {known}")
+            if rest:
+                inner.setdefault(outer, {})[rest] = value
+            else:
+                own[outer] = value
+        for outer, values in inner.items():
+            own[outer] = copy.deepcopy(own[outer]).set_params(**values)
+        other = type(self)(**own)
+        vars(self).clear()
+        vars(self).update(vars(other))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn must know of the algorithm: only what learns needs `fit`."""
+        from sklearn.utils import Tags, TargetTags
+
+        learns = not isinstance(self, (Defence, GpsAttack))
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), requires_fit=learns)
+
+    def follow(self, released: ObfuscatedTraces) -> Traces | ObfuscatedTraces:
+        """Return what the algorithm takes of the release of an earlier defence; by default the release."""
+        return released
 
     def _value(self, one: Field[Any]) -> Any:
         return getattr(self, one.name)
@@ -134,11 +188,23 @@ class Defence(Algorithm, ABC, Generic[Given, Made]):
     def transform(self, original: Given, *, seed: SeedLike = None) -> Made:
         """Return what is released of the traces."""
 
+    def fit(self, original: Given) -> Self:
+        """Return the defence itself: it learns nothing, but scikit-learn's pipelines call `fit`."""
+        return self
+
+    def fit_transform(self, original: Given, y: None = None, *, seed: SeedLike = None) -> Made:
+        """Return what is released of the traces, as `transform` does; `y` is ignored."""
+        return self.transform(original, seed=seed)
+
+    def follow(self, released: ObfuscatedTraces) -> Traces | ObfuscatedTraces:
+        """Return the release of an earlier defence as traces, which need one place for every event."""
+        return _take_single_places(self, released)
+
 
 class Obfuscator(Defence["Traces", "ObfuscatedTraces"]):
     """A defence: replaces the place of each event by one place, several, or none.
 
-    Write your own as a frozen keyword-only dataclass with a `name` and a `transform`; `Defence` says what
+    Write your own as a keyword-only dataclass with a `name` and a `transform`; `Defence` says what
     lets it take files of any size.
     """
 
@@ -175,7 +241,7 @@ class EventObfuscator(Obfuscator):
 class GpsObfuscator(Defence["GpsTraces", "GpsTraces"]):
     """A defence of GPS traces: moves points or leaves some out.
 
-    Write your own as a frozen keyword-only dataclass with a `name` and a `transform`; `Defence` says what
+    Write your own as a keyword-only dataclass with a `name` and a `transform`; `Defence` says what
     lets it take files of any size.
     """
 
@@ -239,6 +305,28 @@ class Synthesizer(Algorithm, ABC):
     @abstractmethod
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``."""
+
+    def fit_transform(self, traces: Traces, y: None = None, *, seed: SeedLike = None) -> Traces:
+        """Learn from the traces, and return one synthetic trace for each of their users; `y` is ignored."""
+        from tracearena.engine import child_seed, seed_sequence
+
+        root = seed_sequence(seed)
+        made = self.fit(traces, seed=child_seed(root, 0)).synthesize(seed=child_seed(root, 1))
+        library = find_library(traces)
+        return made if library is None else answer_frame(made, library)
+
+    def follow(self, released: ObfuscatedTraces) -> Traces | ObfuscatedTraces:
+        """Return the release of a defence as traces, which need one place for every event."""
+        return _take_single_places(self, released)
+
+
+def _take_single_places(algorithm: Algorithm, released: ObfuscatedTraces) -> Traces:
+    from tracearena.traces import Traces
+
+    if not released.is_single.all():
+        left = "deleted events" if released.is_deleted.any() else "released sets of places"
+        raise DataError(f"{algorithm} needs one place for every event, but an earlier defence {left}")
+    return Traces.like(released, released.codes)
 
 
 _BASES: tuple[type[Algorithm], ...] = (

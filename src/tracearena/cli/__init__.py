@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -80,7 +81,6 @@ def build(words: Sequence[str] | None = None) -> typer.Typer:
         help="Measure how private location traces are, publish safer ones, and hold contests.",
         epilog="tracearena audit trips.csv --out audit",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
@@ -145,7 +145,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 def _run() -> None:
     try:
-        build(sys.argv[1:])()
+        build(_find_words())(prog_name="tracearena")
     except TracearenaError as error:
         _fail(str(error), 2)
     except MemoryError as error:
@@ -167,6 +167,14 @@ def _run() -> None:
         if not is_database_failure(error):
             raise
         _fail(explain_database_error(error), 2)
+
+
+def _find_words() -> list[str]:
+    """Return the words of the command line, or of the one that a shell wants to complete."""
+    unfinished = os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS")
+    if "_TRACEARENA_COMPLETE" in os.environ and unfinished:
+        return unfinished.split()[1:]
+    return sys.argv[1:]
 
 
 def _options(

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tracearena.cli._app import complete_algorithms
 from tracearena.cli._output import ClusterOption, JsonOption, LazyCluster, SeedOption, ToOption, print_result
 from tracearena.cli._reading import reads_traces
 from tracearena.jobs.feedback import note, show_progress
@@ -29,7 +30,12 @@ def attack(
     reading: ReadingOptions,
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="ATTACK", help="Attack, such as VisitProb-R, VisitProb-T or 'Smooth(9)'.")
+        str,
+        typer.Argument(
+            metavar="ATTACK",
+            help="Attack, such as VisitProb-R, VisitProb-T or 'Smooth(9)'.",
+            autocompletion=complete_algorithms("attacks"),
+        ),
     ],
     out: Annotated[
         Path,
@@ -141,7 +147,7 @@ def _make_attack(name: str, mechanism: str | None, legacy_2019: bool) -> Any:
 
     options = {} if mechanism is None else {"mechanism": mechanism}
     (attacker,) = make_attacks([name], legacy_2019=legacy_2019, **options)
-    has = attacker.parameters()
+    has = attacker.get_params(deep=False)
     refuse_options(
         name,
         legacy_2019=legacy_2019 and "legacy_2019" not in has,

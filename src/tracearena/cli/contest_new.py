@@ -603,7 +603,7 @@ def train_team_maker(
     step_s = parse_duration_s(walk, "walk")
     if step_s == contest_training(training).clock.interval_s and step_s > STEP_S:
         trained = train_ppmtf(contest_training(training), parameters, model, seed)
-        return trained, {"method": str(trained), "parameters": trained.parameters()}
+        return trained, {"method": str(trained), "parameters": trained.get_params(deep=False)}
     course = ShortWalk.of(training, step_s)
     if course.extra_hours is not None:
         note(
@@ -626,4 +626,4 @@ def train_team_maker(
         "stays": stays,
         "invented": course.extra_hours,
     }
-    return people, {"method": str(trained), "parameters": trained.parameters(), "walk": about}
+    return people, {"method": str(trained), "parameters": trained.get_params(deep=False), "walk": about}

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tracearena.cli._app import complete_algorithms
 from tracearena.cli._output import (
     ClusterOption,
     JsonOption,
@@ -45,7 +46,8 @@ def obfuscate(
         typer.Argument(
             help="Defence with its parameters, such as 'MRLH(1,1,0.5)' or "
             "'GeoInd(expected_noise=100m)'; join "
-            "several with +."
+            "several with +.",
+            autocompletion=complete_algorithms("defences"),
         ),
     ],
     original: Annotated[

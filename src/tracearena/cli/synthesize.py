@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracearena.cli._app import delay_stop, print_outcome
+from tracearena.cli._app import complete_algorithms, delay_stop, print_outcome
 from tracearena.cli._output import ClusterOption, JsonOption, ReleaseSeedOption, join_cluster, print_result
 from tracearena.cli._reading import SlotsOption, reads_traces
 from tracearena.jobs.feedback import note, show_progress
@@ -38,6 +38,7 @@ def synthesize(
             metavar="NAME",
             help="Synthesizer, such as 'PPMTF(16,200,zeros=all)', SGD, SGLT or my_module:MyClass; "
             "`tracearena algorithms synthesizers` lists all.",
+            autocompletion=complete_algorithms("synthesizers"),
         ),
     ],
     file: Annotated[Path, typer.Argument(metavar="IN", help="Training traces in any format.")],

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracearena.dataframes import WGS84
+from tracearena.dataframes import WGS84, find_library
 from tracearena.errors import DataError, ParameterError
 from tracearena.io.fields.columns import EVENTS, POINTS, find_rival_columns, find_roles, has_enough_columns
 from tracearena.io.options import AS_NAMED, Layout
@@ -17,8 +17,12 @@ from tracearena.io.options import AS_NAMED, Layout
 FRAME = "data frame"
 """What stands instead of a path in reports and errors."""
 
+_GEOPANDAS = ("geopandas", "trackintel")
+_PANDAS = ("pandas", *_GEOPANDAS, "scikit-mobility")
+"""Libraries whose frames are those of GeoPandas, and of pandas."""
 _ACCEPTED = (
-    "a path, a pandas, Polars, GeoPandas or Arrow table, columns by name, or a NumPy array with named fields"
+    "a path, a pandas, Polars, GeoPandas or Arrow table, a frame of scikit-mobility, trackintel or "
+    "movingpandas, columns by name, or a NumPy array with named fields"
 )
 
 Choice = Callable[[list[str]], list[str]]
@@ -56,9 +60,12 @@ def convert_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
         except pl.exceptions.PolarsError as error:
             said = (str(error).splitlines() or [""])[0]
             raise DataError(f"the lazy frame cannot be collected: {said[:200]}") from None
-    if _is_frame_of("pandas", frame) and hasattr(frame, "columns"):
+    library = find_library(frame)
+    if library == "movingpandas" and hasattr(frame, "to_point_gdf"):
+        return _convert_pandas(_list_trajectory_points(frame), chosen)
+    if library in _PANDAS and hasattr(frame, "columns"):
         return _convert_pandas(frame, chosen)
-    if hasattr(frame, "__arrow_c_stream__") and not _is_frame_of("pandas", frame):
+    if hasattr(frame, "__arrow_c_stream__") and library not in _PANDAS:
         try:
             made = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
         except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
@@ -90,9 +97,17 @@ def convert_frame(frame: Any, chosen: Choice = list) -> pl.DataFrame:
     raise ParameterError.of("frame", type(frame).__name__, _ACCEPTED)
 
 
-def _is_frame_of(library: str, frame: Any) -> bool:
-    """Whether the class of a frame, or one it is derived from, is of a library that need not be there."""
-    return any(kind.__module__.partition(".")[0] == library for kind in type(frame).__mro__)
+def _list_trajectory_points(moving: Any) -> Any:
+    """Return the points of a trajectory, or of a collection of them, each with its user and trajectory."""
+    several = getattr(moving, "trajectories", [moving])
+    if not several:
+        raise DataError("the trajectory collection is empty")
+    points = moving.to_point_gdf(return_orig_tz=True)
+    sizes = [len(one.df) for one in several]
+    # A trajectory without an object is an object of its own.
+    owners = np.array([one.id if one.obj_id is None else one.obj_id for one in several], object)
+    names = np.array([one.id for one in several], object)
+    return points.assign(user_id=np.repeat(owners, sizes), traj=np.repeat(names, sizes))
 
 
 def _convert_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:
@@ -100,7 +115,7 @@ def _convert_pandas(frame: Any, chosen: Choice) -> pl.DataFrame:
     if repeated := [name for name in names if names.count(name) > 1]:
         raise DataError(f"the frame has two columns named {repeated[0]!r}; rename one")
     geometry: Any = None
-    if _is_frame_of("geopandas", frame):
+    if find_library(frame) in _GEOPANDAS:
         try:
             geometry = frame.geometry
         except AttributeError:

@@ -94,7 +94,7 @@ def obfuscate(
         raise ParameterError(f"--digits rounds coordinates of GPS traces, but {defence} releases places")
     check_outputs(out, inputs=(source.path, *reading.files), folders=output.in_parts)
     obfuscator: Obfuscator = catalogue.create(defence, "obfuscator", legacy_2019=legacy_2019)
-    refuse_options(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.parameters())
+    refuse_options(defence, legacy_2019=legacy_2019 and "legacy_2019" not in obfuscator.get_params())
     needs_all_users = not obfuscator.by_user or legacy_2019
     if needs_all_users and (output.in_parts or output.cluster is not None or output.resume):
         drawn = " with the random numbers of 2019, which depend on each other," if obfuscator.by_user else ""

@@ -34,7 +34,7 @@ _ALIKE = 1e-7
 """Users whose descriptions differ by less than this share of the largest are the same to k-means."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class ClusterAveraging(VisitMovingDefence):
     """Move the visit counts of each user towards the average of similar users ([contest] 5.2).
 

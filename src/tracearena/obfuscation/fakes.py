@@ -21,7 +21,7 @@ from tracearena.traces._arrays import find_positions
 _EXPOSED, _FAKES = range(2)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class FakeTraces(Obfuscator):
     """Send each place together with the places of N fake traces at the same instant.
 

@@ -47,7 +47,7 @@ def check_digits(digits: object) -> None:
     require_whole("digits", digits, at_least=0, at_most=9)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class GeoInd(GpsObfuscator, PlanarLaplaceNoise):
     """Move each point by planar Laplace noise: ε-geo-indistinguishability of every point.
 
@@ -186,7 +186,7 @@ def draw_polar_noise(rng: np.random.Generator, count: int, expected_noise_m: flo
     return rng.gamma(2.0, expected_noise_m / 2, count), rng.uniform(0.0, 360.0, count)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Snapping(GpsObfuscator):
     """Move each point to the centre of its cell in a world-wide grid.
 
@@ -226,7 +226,7 @@ class Snapping(GpsObfuscator):
         return round_coordinates(original.with_positions(latitude, (column + 0.5) * width - 180), self.digits)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Thinning(GpsObfuscator):
     """Keep only the first point of each piece of `interval` seconds of a trajectory.
 

@@ -23,7 +23,7 @@ MOST_STRETCHES = 400
 """Traces are compared by where people are in at most this many stretches of time."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class KAnonymous(Obfuscator):
     """Give every user the same trace as at least k - 1 others: k-anonymity of whole traces.
 

@@ -39,7 +39,7 @@ class PartnerDefence(VisitMovingDefence):
         require_number("noise", self.noise, at_least=0, at_most=1e6)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Decoy(PartnerDefence):
     """Move the visits of each user to the places of another user with similar habits.
 
@@ -102,7 +102,7 @@ class Decoy(PartnerDefence):
         return swaps, choose_affordable_moves(original, moves, chance, budget - swaps.losses.sum())
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Impostor(PartnerDefence):
     """Give each user the habits of another user, separately for each part of the day.
 

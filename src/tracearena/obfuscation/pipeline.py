@@ -14,16 +14,15 @@ from tracearena.algorithms import validation
 from tracearena.algorithms.base import WORDING, Algorithm, Defence, GpsObfuscator, Kind, Obfuscator, kinds_of
 from tracearena.checks import require_kind
 from tracearena.engine import SeedLike, child_seed, seed_sequence
-from tracearena.errors import DataError, ParameterError
+from tracearena.errors import ParameterError
 from tracearena.obfuscation.gps import DIGITS, round_coordinates
-from tracearena.obfuscation.time import TimeDefence
 from tracearena.traces import GpsTraces, ObfuscatedTraces, PlaceSets, Traces
 
 _ALONE = 1
 _KINDS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Pipeline(Obfuscator, GpsObfuscator):
     """Apply defences one after the other, each to the release of the previous one.
 
@@ -66,7 +65,7 @@ class Pipeline(Obfuscator, GpsObfuscator):
                 f"the stages of the pipeline do not work on the same kind of traces: {sorts}"
             )
         of_all = {
-            "stages": tuple(stages),
+            "stages": self.stages if self.stages == tuple(stages) else tuple(stages),
             "kind": served[0],
             "serves": served,
             "by_user": all(one.by_user for one in stages),
@@ -135,12 +134,7 @@ def place_part(defence: Defence[Any, Any]) -> Defence[Any, Any] | None:
 
 def _prepare_stage_input(stage: Defence[Any, Any], released: Any) -> Any:
     """Return what a stage is given: what the one before it released, as traces if it looks at places."""
-    if not isinstance(released, ObfuscatedTraces) or isinstance(stage, TimeDefence):
-        return released
-    if not released.is_single.all():
-        left = "deleted events" if released.is_deleted.any() else "released sets of places"
-        raise DataError(f"{stage} needs one place for every event, but an earlier stage {left}")
-    return Traces.like(released, released.codes)
+    return stage.follow(released) if isinstance(released, ObfuscatedTraces) else released
 
 
 def _run_stage(stage: Any, given: Any, **how: Any) -> Any:

@@ -41,7 +41,7 @@ class PlanarLaplaceNoise(ABC):
         return 0.75 * self.noise_mean() ** 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class PlanarLaplace(EventObfuscator, PlanarLaplaceNoise):
     """Move each event by planar Laplace noise: l-privacy within r km ([samples] A4, Andrés et al. 2013).
 

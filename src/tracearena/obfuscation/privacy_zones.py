@@ -29,7 +29,7 @@ _SMALLEST_SHIFT_M = 1.0
 _USERS_PER_BLOCK = 64
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Zones(GpsObfuscator):
     """Delete all points within `radius` of a random spot near each frequent stop of the user.
 
@@ -195,7 +195,7 @@ def _list_grid_points(latitude: float, longitude: float, shift_m: float) -> tupl
 # Trips without their ends: where they begin and where they lead is not released.
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class TrimEnds(GpsObfuscator):
     """Delete the points within `distance` of the start and of the end of every trip.
 

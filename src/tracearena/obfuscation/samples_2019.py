@@ -20,7 +20,7 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.traces import DELETED, ObfuscatedTraces, PlaceSets, Traces
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class NoObfuscation(Obfuscator):
     """Release every event unchanged ([samples] A1)."""
 
@@ -33,7 +33,7 @@ class NoObfuscation(Obfuscator):
         return ObfuscatedTraces.from_traces(original)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class MRLH(EventObfuscator):
     """Generalise each region to its block and delete some events ([contest] section 4.1, [samples] A2).
 
@@ -84,7 +84,7 @@ class MRLH(EventObfuscator):
         return ObfuscatedTraces.like(part, codes, blocks)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class RandomizedResponse(EventObfuscator):
     """Keep a place with probability e^ε / (m - 1 + e^ε), else report any other ([samples] A3).
 
@@ -131,7 +131,7 @@ class RandomizedResponse(EventObfuscator):
         return ObfuscatedTraces.like(part, codes)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Cheating(Obfuscator):
     """Shuffle the whole traces of the first users ([contest] sections 1 and 4.1, [samples] A5).
 

@@ -50,11 +50,11 @@ class RowDraws:
         return uniforms(seed_sequence(self.seed), self.count, columns, first=self.first)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class TimeDefence(Obfuscator, GpsObfuscator):
     """Change the times of events or of GPS points, and leave their places.
 
-    Write your own as a frozen keyword-only dataclass with a `name` and a `retime`.
+    Write your own as a keyword-only dataclass with a `name` and a `retime`.
 
     Parameters
     ----------
@@ -102,6 +102,10 @@ class TimeDefence(Obfuscator, GpsObfuscator):
         """Return how many numbered draws some users take: one for each row."""
         return len(part)
 
+    def follow(self, released: ObfuscatedTraces) -> ObfuscatedTraces:
+        """Return the release of an earlier defence as it is."""
+        return released
+
     def _clock(self, traces: Traces | ObfuscatedTraces | GpsTraces) -> WallClock[Any]:
         if isinstance(traces, GpsTraces):
             return PointClock.of(traces, self.timezone, self.digits)
@@ -112,7 +116,7 @@ class TimeDefence(Obfuscator, GpsObfuscator):
         """Return the traces of a wall clock at other times (`WallClock.at`)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class SwapTimes(TimeDefence):
     """Permute the dates and times of day of all events in the same cell and period.
 
@@ -159,7 +163,7 @@ class SwapTimes(TimeDefence):
         return clock.at_times_of(_draw_permutation([clock.period(self.period), cell], known, key), order)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class SwapHours(TimeDefence):
     """Permute times of day among all events of a cell, working days and weekends apart; dates stay.
 
@@ -200,7 +204,7 @@ class SwapHours(TimeDefence):
         return clock.at(clock.day * DAY_MS + clock.time_of_day[source], order)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class RoundTime(TimeDefence):
     """Round times down to a unit, such as 3h or the day, and shuffle the rows of each slot.
 
@@ -246,7 +250,7 @@ class RoundTime(TimeDefence):
         return clock.at(clock.local_ms - clock.time_of_day % step_ms, draws(), step_ms)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class PerDay(TimeDefence):
     """Keep a random sample of this many events per person and local day.
 
@@ -278,7 +282,7 @@ class PerDay(TimeDefence):
         return clock.keep(rank < self.n).keep_times()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class ShuffleDays(TimeDefence):
     """Permute the days of each person within the month; weekdays and times of day stay.
 
@@ -331,7 +335,7 @@ class ShuffleDays(TimeDefence):
         return clock.at(clock.local_ms + (moved - day)[pair] * DAY_MS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Resample(TimeDefence):
     """Keep one point per interval, at the beginning of the interval.
 

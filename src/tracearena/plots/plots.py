@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
-
 from tracearena.arena.evaluation import Evaluation, Utility
 from tracearena.arena.sweep import Sweep
-from tracearena.errors import DataError, ParameterError, shorten
+from tracearena.errors import DataError, ParameterError
 from tracearena.pages.describe import RowTimes, compute_event_times, compute_point_times
 from tracearena.pages.html import BLUE, MARKERS, ORANGE, SKY, VERMILION
 from tracearena.papers import style
@@ -186,7 +184,7 @@ def traces_picture(
     _check_zone(traces, chosen, timezone)
     if chosen == "person" and user is None:
         raise ParameterError(f"kind = 'person' draws one user; name one, {_list_examples(traces)}")
-    subject = traces if user is None else _take_user(traces, user)
+    subject = traces if user is None else traces[user]
     if not len(subject):
         raise DataError("there is nothing to draw: the traces have no rows")
     if chosen == "places":
@@ -207,16 +205,6 @@ def _check_zone(traces: AnyTraces, kind: str, timezone: str | None) -> None:
     if kind == "places":
         raise ParameterError("timezone is only for pictures with hours; a map of places has none")
     require_zone(timezone)
-
-
-def _take_user(traces: _Kind, user: Any) -> _Kind:
-    found = np.flatnonzero(traces.user_ids.astype(np.str_) == str(user))
-    if not found.size:
-        raise ParameterError(
-            f"there is no user {shorten(str(user))}; name one of them, {_list_examples(traces)}"
-        )
-    taken: _Kind = traces.take_users(found)  # type: ignore[assignment]
-    return taken
 
 
 def _list_examples(traces: AnyTraces) -> str:

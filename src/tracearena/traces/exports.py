@@ -52,6 +52,13 @@ def build_released_frame(traces: ObfuscatedTraces) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def build_released_rows(traces: ObfuscatedTraces) -> pl.DataFrame:
+    """Return one row per released place: user, time, place, lat, lng, and category if there is one."""
+    frame = build_released_frame(traces)
+    lists = [name for name, kind in frame.schema.items() if kind == pl.List]
+    return frame.explode(lists).drop_nulls("places").rename({"places": "place"})
+
+
 def build_point_frame(traces: GpsTraces) -> pl.DataFrame:
     """Return one row per point: user_id, time (UTC), latitude, longitude, traj."""
     return pl.DataFrame(

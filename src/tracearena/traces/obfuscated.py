@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError
+from tracearena.checks import require_whole
+from tracearena.errors import DataError, ParameterError, shorten
 from tracearena.traces._arrays import check_values, to_id_array, to_readonly_array, unique_values
 from tracearena.traces.clock import Clock
 from tracearena.traces.places import Places
@@ -233,19 +234,26 @@ class ObfuscatedTraces(EventTable):
         place[self.is_set[event]] = chosen.members
         return ReleasedPairs(event, place, 1 / sizes[event])
 
-    def to_frame(self, library: str = "polars") -> Any:
+    def to_frame(self, library: str = "polars", *, one_place_per_row: bool = False) -> Any:
         """Return a data frame with one row per event.
 
         Columns ``user_id``; local ``time``, to the second where there are timestamps, or ``time_id``, the
         instants counted from 1, where there are no dates; and ``places``, ``lat`` and ``lng``, lists of
         what is released: none where the event was deleted, several where it was generalised.
 
-        `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas`` (which is refused: an event
-        may have no place, or several).
+        Parameters
+        ----------
+        library
+            One of `tracearena.dataframes.LIBRARIES`. Those with points need `one_place_per_row`.
+        one_place_per_row
+            Return one row per released place instead, with a column ``place``, as `Traces.to_frame` does: a
+            deleted event has no row, and one that was generalised has several.
         """
         from tracearena.dataframes import export_frame
-        from tracearena.traces.exports import build_released_frame
+        from tracearena.traces.exports import build_released_frame, build_released_rows
 
+        if one_place_per_row:
+            return export_frame(build_released_rows(self), library, position=("lat", "lng"))
         return export_frame(build_released_frame(self), library)
 
     def _has_same_column(self, name: str, other: Self) -> bool:
@@ -292,6 +300,22 @@ class IdTable:
 
     def __len__(self) -> int:
         return len(self.pseudonyms)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the pseudonyms."""
+        return iter(self.pseudonyms.tolist())
+
+    def __getitem__(self, pseudonym: Any) -> Any:
+        """Return the user of a pseudonym: ``table[2001]``."""
+        found = np.flatnonzero(self.pseudonyms.astype(np.str_) == str(pseudonym))
+        if not found.size:
+            raise ParameterError(f"there is no pseudonym {shorten(str(pseudonym))} in the table")
+        return self.user_ids[found[0]].item()
+
+    def head(self, n: int = 5, library: str = "polars") -> Any:
+        """Return a data frame of the first `n` pseudonyms, as `to_frame` makes it of all."""
+        require_whole("n", n, at_least=0)
+        return IdTable(self.pseudonyms[:n], self.user_ids[:n]).to_frame(library)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, IdTable):

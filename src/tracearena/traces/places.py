@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.checks import require_whole
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces._arrays import (
     are_equal_arrays,
@@ -218,6 +219,11 @@ class Places:
             categories=None if self.categories is None else self.categories[at],
             km_per_degree=self.km_per_degree,
         )
+
+    def head(self, n: int = 5, library: str = "polars") -> Any:
+        """Return a data frame of the first `n` places, as `to_frame` makes it of all."""
+        require_whole("n", n, at_least=0)
+        return self.to_frame(library)[:n]
 
     def to_frame(self, library: str = "polars") -> Any:
         """Return a data frame with one row per place.

@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.errors import DataError
+from tracearena.checks import require_whole
+from tracearena.errors import DataError, ParameterError, shorten
 from tracearena.traces._arrays import (
     are_equal_arrays,
     check_values,
@@ -26,6 +27,7 @@ from tracearena.traces.places import Places
 
 _BITS = 63
 """Of a whole number without its sign."""
+_SHOWN_USERS = 3
 
 
 class RowTable:
@@ -105,6 +107,32 @@ class RowTable:
 
     def __len__(self) -> int:
         return len(self._times)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the ids of the users, with which ``traces[user]`` takes one of them."""
+        return iter(self.user_ids.tolist())
+
+    def __contains__(self, user: object) -> bool:
+        return str(user) in self._user_positions
+
+    def __getitem__(self, user: Any) -> Self:
+        """Return the traces of one user, by id: ``traces["anna"]``."""
+        at = self._user_positions.get(str(user))
+        if at is None:
+            known = ", ".join(repr(one) for one in self.user_ids[:_SHOWN_USERS].tolist()) or "nobody"
+            raise ParameterError(f"there is no user {shorten(str(user))}; name one of them, such as {known}")
+        return self.take_users(slice(at, at + 1))
+
+    @cached_property
+    def _user_positions(self) -> dict[str, int]:
+        """Index of each user by its id as text, so that 7 and "7" are the same user."""
+        return {str(user): at for at, user in enumerate(self.user_ids.tolist())}
+
+    def head(self, n: int = 5, library: str = "polars") -> Any:
+        """Return a data frame of the first `n` rows, as `to_frame` makes it of all."""
+        require_whole("n", n, at_least=0)
+        first: Any = self._take_rows(slice(0, n), offsets=np.minimum(self.offsets, n))
+        return first.to_frame(library)
 
     @property
     def n_users(self) -> int:
@@ -200,6 +228,37 @@ class RowTable:
         from tracearena.dataframes import load_view
 
         return load_view("traces_picture")(self, kind, user=user, timezone=timezone, interactive=interactive)
+
+    def explore(
+        self,
+        *,
+        user: Any = None,
+        show_people: bool = False,
+        cell_m: float = 500.0,
+        smallest_group: int = 10,
+        tiles: str | None = None,
+    ) -> Any:
+        """Return a map to move about in (folium, extra ``maps``): how many people were in each cell.
+
+        Parameters
+        ----------
+        user
+            The id of a user, whose positions alone are drawn; needs `show_people`.
+        show_people
+            Draw every position, with user and time, instead of cells. Of real people, such a map is as
+            secret as the traces.
+        cell_m
+            Side of the cells in metres, 10 to 1,000,000.
+        smallest_group
+            Leave out cells with fewer people.
+        tiles
+            The background that folium loads, such as ``OpenStreetMap``; none by default, because the server
+            of the tiles learns which area you look at.
+        """
+        from tracearena.dataframes import load_view
+
+        options = {"show_people": show_people, "cell_m": cell_m, "smallest_group": smallest_group}
+        return load_view("explore_traces")(self, user=user, tiles=tiles, **options)
 
     def _repr_html_(self) -> str:
         from tracearena.dataframes import load_view

@@ -193,7 +193,7 @@ class BayesInference(LikelihoodAttack, MatchingInference):
             return self.answer(evidence, followed)
 
         # An attack that knew the defence and one that detected it give the same answers.
-        settings = {name: value for name, value in self.parameters().items() if name != "mechanism"}
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name != "mechanism"}
         return match.answer((type(self), *settings.items()), infer)
 
     def answer(self, evidence: Evidence, followed: tracking.CandidateTraces) -> Traces:

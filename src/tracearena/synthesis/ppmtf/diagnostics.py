@@ -147,7 +147,7 @@ def _run_chain(
     cells: WatchedCells,
 ) -> NDArray[np.float64]:
     """Run one chain; return iterations × watched."""
-    one = type(model)(**model.parameters())
+    one = type(model)(**model.get_params(deep=False))
     frame = one._set_frame(traces)
     one._root, one.error_, one.iteration_ = root, [], 0
     one._set_factors(build_starting_factors(one))

@@ -51,7 +51,7 @@ def save(model: PPMTF, path: str | PathLike[str]) -> None:
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "parameters": model.parameters(),
+        "parameters": model.get_params(deep=False),
         "iteration": model.iteration_,
         "error": model.error_,
         "seed": _seed_to_json(model._root),
@@ -143,7 +143,7 @@ def _blame_field(path: str | PathLike[str], name: str) -> Iterator[None]:
 def resume(model: PPMTF, path: str | PathLike[str], fingerprint: str, seed: SeedLike) -> None:
     """Put a half-trained state into `model`; refuse one of other data, parameters or seed."""
     saved = load(path)
-    ours, theirs = model.parameters(), saved.parameters()
+    ours, theirs = model.get_params(deep=False), saved.get_params(deep=False)
     for name in ours:
         if name != "iterations" and ours[name] != theirs[name]:
             raise ParameterError(f"{path} was trained with {name} = {theirs[name]!r}, not {ours[name]!r}")

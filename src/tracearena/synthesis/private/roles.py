@@ -362,7 +362,7 @@ class PrivateRoles(Synthesizer):
         content = {
             "format": FORMAT,
             "version": VERSION,
-            "parameters": self.parameters(),
+            "parameters": self.get_params(deep=False),
             "guarantee": self.guarantee,
             "seeded": self._seeded,
             "budget": self.budget_.to_dict(),
