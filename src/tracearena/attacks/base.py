@@ -42,8 +42,7 @@ class Match(Protocol):
 
     @property
     def best(self) -> Ints:
-        """The answer of a re-identification attack: a user for each pseudonym; users may occur several
-        times."""
+        """The most likely user for each pseudonym; several pseudonyms may have the same user."""
 
     @property
     def exclusive(self) -> Ints:
