@@ -28,12 +28,12 @@ def score_utility(
     rule: Literal["paper", "2019"] = "paper",
     cluster: Cluster | str | None = None,
 ) -> UtilityScore:
-    """Score how near the released places are to the original ones (s_U, 1 is untouched).
+    """Score how close the released places are to the original ones (s_U; 1 means unchanged).
 
     Parameters
     ----------
     id_table
-        Who is who, where the release has pseudonyms.
+        Table of true identities, if the release has pseudonyms.
     rule
         How a generalised cell is scored: ``paper`` or ``2019``.
     cluster
