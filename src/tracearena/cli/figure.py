@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 def figure(
     name: Annotated[
         str,
-        typer.Argument(help="Paper and number, such as contest-8; `list` prints all figures."),
+        typer.Argument(
+            metavar="FIGURE", help="Paper and number, such as contest-8; `list` prints all figures."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for the picture and its numbers. [default: figures]")

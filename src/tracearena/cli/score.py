@@ -180,7 +180,7 @@ def trace_inference(
 
 _Given = TypeVar("_Given")
 
-FileArgument = Annotated[Path, typer.Argument(help="Submission: .csv, .csv.gz, or a table.")]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Submission: .csv, .csv.gz, or a table.")]
 ReferenceOption = Annotated[
     Path | None, typer.Option("--reference", help="Reference traces of the attacked team.")
 ]
