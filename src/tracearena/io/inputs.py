@@ -263,7 +263,7 @@ class Input(PathLike[str]):
         problem = f"holds no traces that can be read: it looks like {look.words}"
         proposal = None if self.layout.option_names else bundles.propose_folder_layout(self.path)
         faults = list(look.faults)
-        if proposal is not None:
+        if proposal is not None and proposal.keywords:
             problem = f"{problem}; {proposal.sentence}"
             # How a table without a header may be read is an example there, and known better now.
             faults = faults if proposal.layout.header else []
