@@ -140,9 +140,9 @@ def page() -> str:
         "<!-- Written by docs/gallery.py. -->",
         "",
         "`tracearena figure NAME` makes a picture and a CSV file with its numbers, on the simulated city or,",
-        "with `--data`, on published data; `tracearena figure list` says what each one shows. The pictures",
-        "below are drawn on few people, to show what each figure looks like. Numbers to quote are on the",
-        "shelf [Measurements](../measurements/index.md); the papers are [listed here](papers.md).",
+        "with `--data`, on published data. `tracearena figure list` prints this list. The pictures below use",
+        "few people and only show what each figure looks like. For numbers that you can quote, see",
+        "[Measurements](../measurements/index.md); for the papers, see [Papers](papers.md).",
     ]
     for paper, names in groupby(sorted(list_figures(), key=_paper), key=_paper):
         parts += ["", f"## {list(PAPERS.values())[paper]}"]

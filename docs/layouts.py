@@ -1,6 +1,6 @@
-"""Write the page of real-world layouts from the tables that the tests of readers hold the code to.
+"""Write the page of real-world layouts from the tables that the tests of readers use.
 
-``python docs/layouts.py`` writes it anew; a test holds it to the tables.
+``python docs/layouts.py`` writes it; a test compares it with the tables.
 """
 
 from __future__ import annotations
@@ -47,45 +47,45 @@ def page() -> str:
     """Return the page."""
     found = list(rows())
     plain = [row for row in found if not row.options and not row.refusal]
-    told = [row for row in found if row.options]
+    optional = [row for row in found if row.options]
     refused = [row for row in found if not row.options and row.refusal]
     parts = [
         "# Real-world layouts",
         "",
         "<!-- Written by docs/layouts.py. -->",
         "",
-        f"{len(found)} layouts of files that are found in the world, and what to do with each. Each is a",
-        "small file of exactly that layout in our tests. The options work with every command that reads",
-        "traces, and in Python in `ta.read`. [Read your own data](../how-to/your-data.md) begins at the",
-        "beginning.",
+        f"This page lists {len(found)} layouts of real files and the options that each needs. The tests of",
+        "tracearena read a small file of each layout. Every command that reads traces, and `ta.read` in",
+        "Python, takes the options. For an introduction, see [Read your own data](../how-to/your-data.md).",
         "",
-        f"## Nothing to say: {len(plain)}",
+        f"## Read without options: {len(plain)}",
         "",
-        "`tracearena describe FILE` reads them as they are.",
+        "`tracearena describe FILE` reads these files unchanged.",
         "",
-        "| whose files | what they look like |",
+        "| source | columns or structure |",
         "|---|---|",
         *(f"| {row.name} | {_code(row.looks)} |" for row in plain),
         "",
-        f"## With options: {len(told)}",
+        f"## Read with options: {len(optional)}",
         "",
-        "| whose files | what they look like | options |",
+        "| source | columns or structure | options |",
         "|---|---|---|",
-        *(f"| {row.name} | {_code(row.looks)} | {_code(row.options, LONGEST * 2)} |" for row in told),
+        *(f"| {row.name} | {_code(row.looks)} | {_code(row.options, LONGEST * 2)} |" for row in optional),
         "",
         f"## Refused: {len(refused)}",
         "",
-        "What cannot be read without a guess is refused, and the message says what to do.",
+        "A file is refused if reading it would need a guess. The message says what you can do.",
         "",
-        "| whose files | what they look like | the message says |",
+        "| source | columns or structure | message |",
         "|---|---|---|",
         *(f"| {row.name} | {_code(row.looks)} | {_cell(row.refusal)} |" for row in refused),
         "",
         "## Names of columns that are known",
         "",
-        "The first of them that is there is taken. Case, accents, blanks and the signs `_ - . : / #` do not",
-        "count: `Base DateTime` is `basedatetime`. Any other name is said with `--columns ROLE=NAME,…`",
-        "(`columns=` in Python). A date and a time of day in two columns are joined.",
+        "If a file has several of these names for one role, the first in the table is used. Case, accents,",
+        "blanks and the characters `_ - . : / #` are ignored: `Base DateTime` is `basedatetime`. Set any",
+        "other name with `--columns ROLE=NAME,…` (`columns=` in Python). If the date and the time of day are",
+        "in two columns, they are combined.",
         "",
         "| role in `--columns` | names |",
         "|---|---|",

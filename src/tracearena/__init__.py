@@ -1,4 +1,4 @@
-"""tracearena: where defences and attacks on location traces meet.
+"""tracearena: measure how private location traces are, publish safer ones, and hold contests.
 
 Every name is imported when it is first used:
 

@@ -72,7 +72,7 @@ def test_a_saved_model_is_drawn_from_again_without_cost(folder: Path) -> None:
     assert synthesize(folder, *PUBLIC, "--model", "model.json").status == 0
     again = synthesize(folder, *PUBLIC, "--model", "model.json")
     assert again.status == 0
-    assert "nothing more is spent" in again.err
+    assert "this spends nothing" in again.err
     assert tracearena("budget", "data.csv", "--json", folder=folder).json["releases"] == 1
     other = synthesize(folder, *PUBLIC, "--model", "model.json", name="PrivateRoles(2)")
     assert other.status == 2

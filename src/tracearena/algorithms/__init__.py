@@ -1,7 +1,7 @@
 """Base classes of the six kinds of algorithms, the catalogue of names, the syntax of parameters.
 
-`create` makes the algorithm that a name such as ``PL(4,1)`` means; `overview` lists all that are known,
-and `describe` says what one of them takes.
+`create` makes an algorithm from a name such as ``PL(4,1)``, `overview` lists all known algorithms, and
+`describe` explains one of them.
 """
 
 import lazy_loader

@@ -36,8 +36,8 @@ Kind = Literal[
 def setting(default: Any, **options: Any) -> Any:
     """Return a dataclass field for a setting that is not a parameter in the papers.
 
-    Which draws are used, or how many decimals are released: it is given by its name, shown by `repr`
-    and compared like any parameter. Options are those of `dataclasses.field`.
+    Examples are the random draws that are used, and the number of released decimals. A setting is given by
+    its name, shown by `repr`, and compared like any parameter. The options are those of `dataclasses.field`.
     """
     return field(default=default, metadata={"setting": True}, **options)
 
@@ -45,18 +45,18 @@ def setting(default: Any, **options: Any) -> Any:
 class Algorithm:
     """Mixin for algorithms: a name from the papers and parameters in the papers' order.
 
-    A subclass is a keyword-only dataclass whose fields stand in the order in which the papers write
-    the parameters; fields with a default may be left out of the name, and a `setting` is never in it.
+    A subclass is a keyword-only dataclass. Its fields are the parameters, in the order of the papers. A field
+    with a default may be left out of the name; a `setting` is never part of it.
     """
 
     name: ClassVar[str]
     kind: ClassVar[Kind]
     serves: ClassVar[tuple[Kind, ...]] = ()
-    """All kinds that it serves, where there are several; `kinds_of` reads it."""
+    """All kinds of the algorithm, if it has several; read with `kinds_of`."""
     units: ClassVar[Mapping[str, str]] = {}
     """Units that parameters are measured in: m, km, s, min or h."""
     instead_of_units: ClassVar[tuple[str, ...]] = ()
-    """Parameters without a unit that a bare number may have been meant for."""
+    """Parameters without a unit for which a bare number may have been meant instead."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -46,13 +46,13 @@ class CatalogueEntry:
     Attributes
     ----------
     name, kind
-        As the class says them.
+        Those of the class.
     path
         Where the class is: module and name.
     example
-        A name with parameters under which it is quickly tried out; without, the bare name.
+        A name with parameters for a quick trial; by default the bare name.
     kinds
-        All kinds that it serves, `kind` the first of them; without, that one alone.
+        All its kinds, beginning with `kind`; by default only that one.
     """
 
     name: str
@@ -168,11 +168,11 @@ def create(spec: str, kind: Kinds = None, **options: Any) -> Any:
     Parameters
     ----------
     spec
-        A name with its parameters in parentheses, in the papers' order or as ``key=value``.
-        Where a parameter has a unit, numbers may carry one (m, km, s, min, h), and must if they mean
-        less than a metre or a second. Defences joined by ``+`` are the stages of a pipeline.
+        A name with its parameters in parentheses, in the papers' order or as ``key=value``. If a parameter
+        has a unit, its number may be written with one (m, km, s, min, h). It must be if it is below one metre
+        or one second. Defences joined by ``+`` are the stages of a pipeline.
     kind
-        What is expected, one kind or several; another is an error.
+        The expected kind, or several; an algorithm of another kind is an error.
     **options
         Settings for every algorithm that has them (such as ``legacy_2019``); the others ignore them.
 

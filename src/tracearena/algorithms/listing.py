@@ -46,15 +46,15 @@ class Parameter:
     required
         Whether it has no default.
     default
-        Its value where it is left out.
+        Its value if it is left out.
     unit
         What it is measured in: m, km, s, min or h; None for plain numbers and words.
     choices
         The words it may be, if it is one of a few.
     is_setting
-        Whether it is given by its name alone, and is no part of the name that the papers write.
+        Whether it can only be given by its name, and is not part of the name in the papers.
     meaning
-        What it does.
+        Its meaning, in one sentence.
     """
 
     name: str
@@ -89,13 +89,13 @@ class Description:
     Attributes
     ----------
     name, kind, kinds
-        As the catalogue has them; of several kinds, `kind` is the one that it is described as.
+        Those of the catalogue. If there are several kinds, `kind` is the described one.
     summary
-        What it does, in a line.
+        What it does, in one line.
     parameters
-        All it is made with, in the order in which the papers write them.
+        All parameters and settings, in the order of the papers.
     example
-        A name to begin with.
+        A name with parameters, as an example.
     path
         Where its class is: module and name.
     """
@@ -275,9 +275,9 @@ class Listing(Sequence[Description]):
 
 
 def overview(kind: str | None = None) -> Listing:
-    """List the algorithms of the catalogue, all or those of a kind.
+    """List the algorithms of the catalogue, or those of one kind.
 
-    One that serves several kinds is listed under each.
+    An algorithm of several kinds is listed under each of them.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Experiments: releases are made, attacked and scored.
 
-`run_sweep` tries many defences against an `Ensemble` of attacks, `evaluate` judges synthetic traces,
-`pseudonymise` makes a release, `tune` and `measure_fairness` compare over teams.
+`run_sweep` runs an `Ensemble` of attacks on many defences, `evaluate` measures synthetic traces,
+`pseudonymise` makes a release, and `tune` and `measure_fairness` compare teams.
 """
 
 import lazy_loader

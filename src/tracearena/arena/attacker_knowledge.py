@@ -37,11 +37,11 @@ class SyntheticRisk(Result):
     reidentification_rate
         Share of the synthetic traces whose user is found by the paper's Markov attack.
     linked
-        Share of the synthetic users who are found from all their traces together, by attack.
+        By attack, the share of the synthetic users who are identified from all their traces together.
     membership_advantage
-        How well members are distinguished from others; None if nothing is known of others.
+        Membership advantage: true-positive rate minus false-positive rate. None without `others`.
     guess
-        What a guess finds: 1 / users.
+        Success rate of guessing: 1 / users.
     """
 
     reidentification_rate: float

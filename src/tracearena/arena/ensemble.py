@@ -68,7 +68,7 @@ class Scoring:
     utility_threshold
         Lowest utility of a valid release; equality is valid.
     utility_limit_km, inference_limit_km
-        Distances from which on a place is useless, or an inference has failed.
+        Distances from which a place is useless, or an inference has failed.
     sensitive_weight
         Weight of a sensitive place in the trace-inference score; other places weigh 1.
     """
@@ -98,7 +98,7 @@ class AttackScores(Result):
     reidentification, trace_inference
         Score (1 is private) by the name of the attack.
     failed
-        Why attacks gave no answer, by their names.
+        The reasons why attacks failed, by their names.
     """
 
     reidentification: dict[str, float]
@@ -107,12 +107,12 @@ class AttackScores(Result):
 
     @property
     def s_R_min(self) -> float | None:
-        """Privacy against the strongest re-identification; None if there was none."""
+        """Privacy against the strongest re-identification attack; None if none was run."""
         return min(self.reidentification.values(), default=None)
 
     @property
     def s_T_min(self) -> float | None:
-        """Privacy against the strongest trace inference; None if there was none."""
+        """Privacy against the strongest trace-inference attack; None if none was run."""
         return min(self.trace_inference.values(), default=None)
 
     @property
@@ -124,7 +124,7 @@ class AttackScores(Result):
 
     @property
     def strongest(self) -> tuple[str | None, str | None]:
-        """Names of the strongest re-identification and the strongest trace inference; the first of equals."""
+        """Names of the strongest attack of each kind, re-identification first; the first one in a tie."""
         return _find_lowest(self.reidentification), _find_lowest(self.trace_inference)
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,8 +148,8 @@ class Ensemble:
         Attacks of both kinds, with different names. An adaptive one, such as ``Bayes-T(adaptive)``, runs
         the defence that `score` is given on the reference traces.
     sensitive_weight, limit_km
-        How trace inference is scored. The attacks keep the settings that they were made with
-        (`make_attacks` passes these on).
+        How trace inference is scored. They do not change the settings of the attacks, which `make_attacks`
+        sets.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class Ensemble:
     ) -> Iterator[tuple[Attack, IdTable | Traces]]:
         """Attack a release, and yield the answer of each attack; attacks that share work follow each other.
 
-        What an attack draws depends on the seed and on its own name only, not on the other attacks.
+        The random draws of an attack depend only on the seed and its own name, not on the other attacks.
         """
         for attack, answer in self.attempts(anonymized, defence, seed):
             if isinstance(answer, TracearenaError):
@@ -206,12 +206,12 @@ class Ensemble:
     def score(
         self, original: Traces, release: Release, *, defence: Obfuscator | None = None, seed: SeedLike = None
     ) -> AttackScores:
-        """Attack a release and compare with the truth; an attack that fails leaves the others alone.
+        """Attack a release and score the answers; if an attack fails, the others still run.
 
         Parameters
         ----------
         defence
-            What made the release, for the adaptive attacks; without it they fail.
+            The defence that made the release. Adaptive attacks need it and fail without it.
         """
         found: dict[str, float] = {}
         failed: dict[str, str] = {}
@@ -236,7 +236,7 @@ class Ensemble:
     ) -> Iterator[tuple[Attack, IdTable | Traces | TracearenaError]]:
         """Yield the answer of every attack, or the error that it raised.
 
-        A match is kept as long as attacks answer from it, and no longer: it is the largest thing here.
+        A match takes much memory, so it is only kept while attacks still use it.
         """
         root = seed_sequence(seed)
         for attack, informed, match in self._match_attacks(anonymized, defence, root):
@@ -250,8 +250,8 @@ class Ensemble:
     ) -> Iterator[tuple[Attack, NDArray[np.int64] | TracearenaError]]:
         """Yield the candidates of every re-identification attack for each pseudonym, or its error.
 
-        Pseudonyms × users (indices of the reference users), the answer first; -1 where an attack names
-        nobody else. An attack without a matcher names one user. Others than re-identification are left out.
+        Each table is pseudonyms × candidates: indices of reference users, the answer first, and -1 if there
+        are no more. An attack without a matcher names one user. Trace-inference attacks are left out.
         """
         root = seed_sequence(seed)
         for attack, informed, match in self._match_attacks(anonymized, defence, root):
@@ -327,11 +327,11 @@ def strongest(
     Parameters
     ----------
     attacks
-        All of the catalogue by default, and with a `defence` those who run it on the reference.
+        By default all of the catalogue, and with a `defence` the adaptive attacks too.
     defence
         What made the release.
     scoring
-        How trace inference is scored, which the attacks know; by default as in the 2019 contest.
+        How trace inference is scored; the attacks know it. By default as in the contest of 2019.
 
     Examples
     --------
@@ -364,8 +364,8 @@ def make_attacks(names: Sequence[str], **options: Any) -> list[Any]:
 def attack_names(chosen: Sequence[str]) -> list[str]:
     """Return the names of the chosen attacks, each once.
 
-    ``samples`` are the six of 2019, ``strongest`` those that weigh all they know, informed and
-    uninformed, and ``all`` is everything in the catalogue with those who run the defence on the reference.
+    ``samples`` are the six attacks of 2019, ``strongest`` the Bayesian attacks with and without knowledge of
+    the defence, and ``all`` everything in the catalogue, including adaptive attacks.
 
     >>> attack_names(["samples", "Replay-T"])[-2:]
     ['HomeProb-T', 'Replay-T']
@@ -377,7 +377,7 @@ def attack_names(chosen: Sequence[str]) -> list[str]:
 
 
 def all_attacks() -> list[str]:
-    """Return the names of all attacks but those that know the originals, re-identification first."""
+    """Return the names of all attacks except those that need the originals, re-identification first."""
     names = [name for kind in ATTACK_KINDS for name in catalogue.names(kind)]
     return [name for name in names if name not in KNOWING_ATTACKS]
 

@@ -28,21 +28,21 @@ from tracearena.traces.row_table import split_users
 
 @dataclass(frozen=True)
 class Evaluation(Result):
-    """Utility of synthetic traces, and their leakage about the training traces.
+    """Utility of synthetic traces, and what they reveal about the training traces.
 
     Attributes
     ----------
     utility
         Against the testing traces.
     reidentification_rate
-        Share of synthetic traces whose training user was found; None if the synthetic users are
-        not named after training users.
+        Share of synthetic traces whose training user was found; None if synthetic users do not have the ids
+        of training users.
     membership_advantage
         How well training users are distinguished from testing users: true positive rate minus false positive
         rate; 0 is a guess.
     membership_accuracy, membership_accuracy_guess
-        Share of right decisions, and the share that is right by always answering the larger of the two
-        groups. The first says nothing without the second.
+        Share of right decisions, and the share of an attacker who always answers the larger of the two
+        groups. Always read both together.
     """
 
     utility: Utility
@@ -63,9 +63,9 @@ class Evaluation(Result):
         Parameters
         ----------
         baselines
-            What the function `baselines` returned, to be marked next to the bars.
+            The result of the function `baselines`, which is marked next to the bars.
         interactive
-            Return a Plotly figure to move about in, not one of Matplotlib.
+            Return a Plotly figure in which the reader can zoom, instead of a Matplotlib figure.
         """
         from tracearena.dataframes import load_view
 
@@ -136,8 +136,9 @@ def baselines(
 ) -> dict[str, Utility]:
     """Return the utility of real traces, and of uniformly random places.
 
-    Against the testing traces the real ones are ``training``: a synthesizer without privacy reaches them.
-    Against the training traces they are ``testing``. One without utility is at ``uniform``.
+    Measured against the testing traces, the real traces are the ``training`` traces, which a synthesizer
+    without any privacy would release. Measured against the training traces, they are the ``testing`` traces.
+    ``uniform`` is the utility of uniformly random places.
     """
     return measure_baselines(
         TraceCounts.of(training), TraceCounts.of(testing), bounds=bounds, against=against
@@ -149,15 +150,15 @@ def compare_halves(
 ) -> HalvesComparison | None:
     """Compare half of the training users with the other half, several times.
 
-    The halves differ by chance only, so a distance that is not larger says nothing against
-    synthetic traces. It is an honest floor for samples of half the training users on both sides: with
-    more users on either side chance alone gives less. Nothing is scaled up or down, because a
-    total variation that is near its limit does not shrink with the square root of the sample.
+    The halves differ only by chance, so a distance of synthetic traces that is not larger than theirs is no
+    evidence against them. The value holds for samples of half the training users on both sides; with more
+    users, the effect of chance is smaller. It is not scaled to other sizes, because a total variation near
+    its maximum does not shrink with the square root of the sample size.
 
     Parameters
     ----------
     testing
-        Decides which metrics have a meaning for the data, as in `baselines`.
+        Decides which metrics are defined for the data, as in `baselines`.
     halvings
         How often the users are divided at random, at least 1.
 
@@ -191,10 +192,10 @@ class Utility(Result):
     tp_emd_sliced
         Earth mover's distance of the population of each slot, in all directions (TP-SWD).
     tm_tv
-        Total variation of the next place. None as those below.
+        Total variation of the next place; None in the same cases as those below.
     tm_emd_x, tm_emd_y, tm_emd_sliced
-        Earth mover's distance of the next place, in twentieths of the city's width, of its height,
-        and in all directions (TM-SWD). None if the traces compared with have no transition.
+        Earth mover's distance of the next place, in twentieths of the city's width, of its height, and in all
+        directions (TM-SWD). None if the reference traces have no transition.
     vf_tv
         Total variation of the distributions of visit fractions; for check-ins only.
     """
@@ -216,9 +217,9 @@ class HalvesComparison(Result):
     Attributes
     ----------
     mean, spread
-        Mean and standard deviation of each metric over the halvings, one half against the other.
+        Mean and standard deviation of each metric over the halvings.
     users
-        Users of the two halves.
+        Number of users in each half.
     halvings
         How often the users were divided at random.
     """
@@ -354,7 +355,7 @@ def compare_user_halves(
 def worse_than_uniform(found: Mapping[str, Utility]) -> list[str]:
     """Return the metrics in which real traces are no better than uniform places.
 
-    There the data has too few events for its number of places: chance hides where people are.
+    For these metrics the data has too few events per place, so that they mainly measure chance.
 
     Parameters
     ----------
@@ -381,10 +382,10 @@ class SynthesizerResult(Result):
     name
         Its name with its parameters.
     mean, spread
-        Mean and standard deviation over the folds, by metric; a metric without meaning for the data is
+        Mean and standard deviation over the folds, by metric; metrics that are not defined for the data are
         left out.
     allowed
-        Whether it keeps the bounds of privacy that were asked for, on average.
+        Whether it keeps the given limits of privacy on average.
     """
 
     name: str
@@ -395,7 +396,7 @@ class SynthesizerResult(Result):
 
 @dataclass(frozen=True)
 class SynthesizerChoice(Result):
-    """The synthesizers that were tried, and the best one.
+    """The result of `choose_synthesizer`.
 
     Attributes
     ----------
@@ -432,29 +433,30 @@ def choose_synthesizer(
 ) -> SynthesizerChoice:
     """Select a synthesizer by cross-validation over people.
 
-    Nobody who is trained on is compared with, so a setting that copies people gains nothing by it.
+    Each fold is compared with people who were not used for training, so a synthesizer gains nothing by
+    copying people.
 
     Parameters
     ----------
     names
         Synthesizers with their parameters, such as ``PPMTF(16,200)`` and ``PPMTF(32,200)``.
     traces
-        Everybody; each is in the testing part once.
+        Traces of all people; each person is in the testing part once.
     by
-        Metric of utility, 0 is best: one of `METRICS`.
+        Metric to minimise, one of `METRICS`; 0 is best.
     folds
         Number of parts, at least 2.
     traces_per_user
         Synthetic traces of each user.
     limits
-        The largest ``reidentification_rate`` and ``membership_advantage``, from 0 to 1: a synthesizer that
-        betrays more, on average, is not chosen.
+        The largest allowed ``reidentification_rate`` and ``membership_advantage``, from 0 to 1. A synthesizer
+        whose mean is larger is not chosen.
     seed
-        Of the parts, the training and the traces. All synthesizers get the same parts.
+        Seed of the folds, the training and the traces. All synthesizers use the same folds.
 
     Notes
     -----
-    [ppmtf] chooses α and z by hand; cross-validation is named there and left out.
+    [ppmtf] mentions cross-validation, but chooses α and z by hand.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class ServiceResult(Result):
     Attributes
     ----------
     method, fakes, exposure
-        How the person hid.
+        The settings of the defence.
     exposed
         Number of events that were sent.
     privacy
@@ -58,7 +58,7 @@ class ServiceResult(Result):
     distinct_places, distinct_classes
         Mean number of different places and of different semantic classes sent at once; 1 is free.
     attacker
-        What he knows: how the ``population`` moves, or how the fakes of the ``generator`` do as well.
+        Knowledge of the attacker: how the ``population`` moves, or also how the ``generator`` makes fakes.
     """
 
     method: str
@@ -72,12 +72,12 @@ class ServiceResult(Result):
 
 
 def knowing_attacker(training: Traces, defence: FakeTraces, *, seed: SeedLike = None) -> ViterbiTracking:
-    """Return an attacker who can make fakes, and so knows how fakes move (not in [sglt]).
+    """Return an attacker who generates fakes and learns how they move (not in [sglt]).
 
     Parameters
     ----------
     training, defence
-        As in `hide_from_service`; he draws his own fakes, one set per training user.
+        As in `hide_from_service`; the attacker draws one set of fakes per training user.
     """
     users = np.flatnonzero(np.diff(training.offsets))
     days = make_fake_days(
@@ -91,7 +91,7 @@ def knowing_attacker(training: Traces, defence: FakeTraces, *, seed: SeedLike = 
 def location_classes(
     training: Traces, classes: int | None = None, *, seed: SeedLike = None
 ) -> LocationClasses:
-    """Return the semantic classes by which the overhead is counted."""
+    """Return the semantic classes of the places, which define the overhead."""
     root = seed_sequence(seed)
     graph = semantic_graph(MobilityProfiles.of(training), seed=child_seed(root, _GRAPH))
     return find_classes(graph, classes, seed=child_seed(root, _CLASSES))
@@ -112,18 +112,18 @@ def hide_from_service(
     Parameters
     ----------
     training
-        What everybody knows: fakes are made from it, and the attacker learns from it.
+        Public traces, from which fakes are made and the attacker learns.
     original
-        Where people really are.
+        The true traces.
     defence
-        How they hide; its training traces are set here.
+        The defence; this function sets its training traces.
     classes
-        Semantic classes, for the overhead.
+        Semantic classes of the places, for the overhead.
     attacker
-        One that is trained already, when many defences are tried.
+        An attacker that is already trained, to save time if you try many defences.
     knows
-        What an attacker who is not given learns: how the ``population`` moves, or how the fakes of the
-        ``generator`` do as well (`knowing_attacker`).
+        Knowledge of an attacker that is trained here: how the ``population`` moves, or also how the
+        ``generator`` makes fakes (`knowing_attacker`).
     """
     require_choice("knows", knows, KNOWLEDGE)
     sent = replace(defence, training=training).transform(original, seed=seed)
@@ -171,7 +171,7 @@ class Deanonymisation(Result):
     Attributes
     ----------
     accuracy
-        Share of test windows given to the right class.
+        Share of test windows that are classified correctly.
     most_frequent
         Accuracy of always answering the class that is most frequent in training.
     confusion
@@ -180,7 +180,7 @@ class Deanonymisation(Result):
     targets
         Ids of the target users, classes 1, 2, …
     train_windows, test_windows
-        How many windows were learned from, and how many were asked about.
+        Number of windows for training and for testing.
     """
 
     accuracy: float
@@ -192,13 +192,13 @@ class Deanonymisation(Result):
 
     @property
     def balanced_accuracy(self) -> float:
-        """Mean over the tested classes of the share that is classified correctly: each class counts alike."""
+        """Mean accuracy over the tested classes; all classes have the same weight."""
         asked = self.confusion.sum(axis=1)
         return float((np.diag(self.confusion)[asked > 0] / asked[asked > 0]).mean())
 
     @property
     def balanced_guess(self) -> float:
-        """Balanced accuracy of one answer for all."""
+        """Balanced accuracy of giving all windows the same answer."""
         return 1 / int((self.confusion.sum(axis=1) > 0).sum())
 
     def to_dict(self) -> dict[str, Any]:
@@ -234,7 +234,8 @@ def deanonymise(
     length
         Points of a window.
     test_share
-        Share of each user's trajectories that are asked about; a trajectory is never in both.
+        Share of each user's trajectories that are used for testing; windows of one trajectory are never in
+        both parts.
 
     References
     ----------
@@ -287,12 +288,12 @@ DEFENCES = ("No", "MRLH(1,1,0.5)", "RR(1)", "PL(1,1)")
 
 @dataclass(frozen=True)
 class Fairness(Result):
-    """Spread of a defence's scores over the teams' data: small where the data is fair.
+    """Spread of a defence's scores between teams. A small spread means that the contest is fair.
 
     Attributes
     ----------
     defence, teams
-        What was tried, on how many teams' data.
+        The defence, and the number of teams.
     reidentification_mean, trace_inference_mean
         Mean of s_R,min and of s_T,min.
     reidentification_sd, trace_inference_sd
@@ -319,7 +320,7 @@ def measure_fairness(
     Parameters
     ----------
     teams
-        Reference and original traces of each team; taken one by one.
+        Reference and original traces of each team; may be a generator.
     defences, attacks
         Names of the catalogue; by default those of the paper's Table 2.
     seed
@@ -357,17 +358,17 @@ class ZoneFindings(Result):
     Attributes
     ----------
     users_with_home
-        Users whose home the original tells (`key_places`).
+        Number of users whose home can be found in the original (`key_places`).
     home_found
-        Share of these whose guessed home is within `within_m`; None without any.
+        Share of these whose guessed home is within `within_m`; None if there are none.
     home_error_m
-        Median distance of the guesses; None without any.
+        Median distance between guess and home; None if there are none.
     points_hidden
-        Share of the original's points that the release leaves out.
+        Share of the original points that are missing in the release.
     within_m
-        What counts as found, metres.
+        Largest distance at which a home counts as found, in metres.
     mechanism
-        What the attacker knows about the release.
+        The defence, which the attacker knows.
     """
 
     users_with_home: int
@@ -387,18 +388,18 @@ def find_homes(
     timezone: str | None = None,
     id_table: IdTable | None = None,
 ) -> ZoneFindings:
-    """Attack a release by zones or trimmed ends, and compare the guesses with the homes of the original.
+    """Attack a release made by `Zones` or `TrimEnds`, and compare the guesses with the original homes.
 
     Parameters
     ----------
     mechanism
         The defence, which the attacker knows.
     within_m
-        A guess this near to the home has found it.
+        Largest distance at which a home counts as found, in metres.
     timezone
-        Zone of the hours; by default clocks follow the sun.
+        Time zone of the hours; by default local solar time.
     id_table
-        Pseudonym → user, where the release has other ids than the original; refused without it.
+        Pseudonym → user. Required if the release has other ids than the original.
     """
     true = with_true_ids(original, released, id_table)
     return find_homes_in_walk(

@@ -49,16 +49,15 @@ class DefenceBounds(Result):
     Attributes
     ----------
     defence, utility, valid
-        The defence, how useful its release is, and whether that is enough.
+        The defence, the utility of its release, and whether it reaches the threshold.
     estimate
-        s_T against an attacker who knows the defence and the ID table: the lower value.
+        s_T against an attacker who knows the defence and the ID table: the lower end of the range.
     s_T_min, strongest_T
-        Lowest s_T of the attacks made, Habits-T left out, and whose it is.
+        Lowest s_T of the attacks that were run except Habits-T, and the attack behind it.
     above
-        How much `s_T_min` lies above the ceiling: where it does, the figure is an artefact of weak
-        attacks.
+        How far `s_T_min` is above the ceiling. If it is, the score only shows that the attacks were weak.
     below
-        The attacks that left less than the estimate, and by how much (below 0).
+        The attacks with a score below the estimate, and the differences (negative).
     failed
         Why attacks gave no answer, by their names.
     """
@@ -86,9 +85,9 @@ class Bounds(Result):
     Attributes
     ----------
     ceiling
-        s_T that time profiles alone leave: no defence is worth more.
+        s_T under the attack that uses only time profiles. No defence can have a higher s_T.
     defences
-        One entry per defence, in the order asked for.
+        One entry per defence, in the given order.
     """
 
     ceiling: Interval
@@ -96,7 +95,7 @@ class Bounds(Result):
 
     @property
     def artefacts(self) -> list[DefenceBounds]:
-        """The defences whose score under the attacks that were run is above the ceiling."""
+        """The defences whose s_T under the attacks that were run is above the ceiling."""
         return [one for one in self.defences if one.is_artefact]
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,12 +117,12 @@ def bounds(
     Parameters
     ----------
     reference, original
-        What the attackers know, and what is protected.
+        The traces that attackers know, and the traces that are protected.
     defences, attacks
-        Names of the catalogue; among the attacks also ``samples``, ``strongest`` and ``all``, and of these
-        the trace inferences count. With the seed of a sweep the releases are those of the sweep.
+        Names of the catalogue. Attacks may also be ``samples``, ``strongest`` and ``all``, of which only the
+        trace-inference attacks are run. With the seed of a sweep, the releases are those of the sweep.
     scoring
-        As of `run_sweep`.
+        As in `run_sweep`.
 
     Examples
     --------

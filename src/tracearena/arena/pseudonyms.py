@@ -19,14 +19,14 @@ _Users = TypeVar("_Users", Traces, GpsTraces)
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What the judge makes of obfuscated traces.
+    """Obfuscated traces under pseudonyms, and the secret ID table.
 
     Attributes
     ----------
     anonymized
-        The traces under pseudonyms, ascending: for everybody.
+        The traces under pseudonyms in ascending order; these are published.
     id_table
-        Who is who: secret.
+        The users behind the pseudonyms; keep it secret.
     """
 
     anonymized: ObfuscatedTraces
@@ -36,16 +36,16 @@ class Release:
 def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Release:
     """Shuffle the users, and give them numbers above all user ids as pseudonyms.
 
-    Users 1..n get the pseudonyms n+1..2n. Any other whole numbers as user ids are continued from
-    the largest one; users with text ids get ``P`` and a number from n+1 to 2n.
+    Users 1..n get the pseudonyms n+1..2n. If user ids are other whole numbers, pseudonyms continue after the
+    largest one. If they are texts, pseudonyms are ``P`` and a number from n+1 to 2n.
 
     Parameters
     ----------
     obfuscated
         The traces to release.
     seed
-        None, for a real release, shuffles with the operating system's cryptographic source and
-        cannot be repeated. A seed is for experiments.
+        None, for a real release, shuffles with the cryptographic source of the operating system, and cannot
+        be repeated. Use a seed for experiments only.
 
     References
     ----------
@@ -53,8 +53,8 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
 
     Notes
     -----
-    The place sets are renumbered by their first use in the result. Left as they were, their order
-    would tell which trace came first in the obfuscated file.
+    The sets of places are renumbered by their first use in the result, because their old order would reveal
+    the order of traces in the obfuscated file.
 
     Examples
     --------
@@ -75,14 +75,13 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
 def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users, IdTable]:
     """Shuffle the users of any traces and give them pseudonyms, as `pseudonymise` does.
 
-    Users stand in the order of their pseudonyms, so that the order of rows tells nothing, and the
-    trajectories of GPS traces are numbered again in that order, because their names and their former order
-    may tell whose they are.
+    Users are sorted by their pseudonyms, so that the order of rows reveals nothing. The trajectories of GPS
+    traces are renumbered in that order, because their names or their old order may reveal the user.
 
     Returns
     -------
     traces, id_table
-        What may be released, and the secret table of true identities.
+        The traces to publish, and the secret table of true identities.
     """
     order, id_table = shuffle_ids(traces.user_ids, seed=seed)
     released: Any = traces.take_users(order).with_user_ids(id_table.pseudonyms)

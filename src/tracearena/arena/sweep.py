@@ -57,9 +57,9 @@ class Band(NamedTuple):
     Attributes
     ----------
     estimate
-        What an attacker leaves who knows the defence and the ID table: an estimate.
+        Estimated s_T against an attacker who knows the defence and the ID table.
     ceiling
-        What time profiles alone leave, without the release.
+        s_T against an attacker who uses only time profiles and ignores the release.
     """
 
     estimate: float
@@ -68,7 +68,7 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class TunedScores(Result):
-    """Privacy of a release against the tuned attacks of the winner of 2019.
+    """Privacy of a release against the tuned winning attacks of 2019.
 
     Attributes
     ----------
@@ -86,18 +86,18 @@ class TunedScores(Result):
 
 @dataclass(frozen=True)
 class SweepRow(Result):
-    """One defence: its utility, whether that is enough, and its privacy against each attack.
+    """One defence: its utility, whether it is valid, and its privacy against each attack.
 
     Attributes
     ----------
     error
-        Why the defence failed, and then there is no utility and no score; or which attacks failed: their
-        scores are missing, so that the row ranks nowhere.
+        The reason why the defence failed, in which case there are no scores; or the attacks that failed, in
+        which case their scores are missing and the row is not ranked.
     band
-        Between which values s_T must lie, where the sweep was asked for it.
+        The range in which s_T must lie, if the sweep computes it.
     tuned
-        What tuned attacks leave, where the sweep was asked for it. They are in no other minimum than
-        those that say so.
+        Scores against tuned attacks, if the sweep tunes them. Only the minima whose names end in ``_tuned``
+        include them.
     """
 
     defence: str
@@ -110,12 +110,12 @@ class SweepRow(Result):
 
     @property
     def s_R_min_tuned(self) -> float | None:
-        """Privacy against the strongest re-identification, tuned ones among them; None without tuning."""
+        """Privacy against the strongest re-identification, tuned or not; None without tuning."""
         return _smaller_score(self.scores.s_R_min, None if self.tuned is None else self.tuned.s_R_tuned)
 
     @property
     def s_T_min_tuned(self) -> float | None:
-        """Privacy against the strongest trace inference, tuned ones among them; None without tuning."""
+        """Privacy against the strongest trace inference, tuned or not; None without tuning."""
         return _smaller_score(self.scores.s_T_min, None if self.tuned is None else self.tuned.s_T_tuned)
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,12 +157,12 @@ TIE = 1e-9
 
 
 class Sweep(list[SweepRow]):
-    """The rows of a sweep, one per defence, in the order asked for.
+    """The rows of a sweep, one per defence, in the given order.
 
     Attributes
     ----------
     threshold
-        The utility that a valid release has at least.
+        Lowest utility of a valid release.
     """
 
     def __init__(
@@ -181,16 +181,15 @@ class Sweep(list[SweepRow]):
     def plot(self, kind: str | None = None, *, interactive: bool = False) -> Any:
         """Draw one point per defence, hollow where its utility is below the threshold.
 
-        Where the sweep was asked for the band, a line says what no defence is worth more than, and a
-        stroke hangs from each point down to what an attacker would leave who knows the ID table.
+        If the sweep has bands, a dashed line marks the ceiling for all defences, and a line from each point
+        leads to the estimated score against an attacker who knows the ID table.
 
         Parameters
         ----------
         kind
-            ``tradeoff``, the default, draws privacy against usefulness; ``privacy`` draws privacy
-            against trace inference against privacy against re-identification.
+            ``tradeoff``, the default, plots privacy and utility; ``privacy`` plots both kinds of privacy.
         interactive
-            Return a Plotly figure to move about in, not one of Matplotlib.
+            Return a Plotly figure in which the reader can zoom, instead of a Matplotlib figure.
         """
         from tracearena.dataframes import load_view
 
@@ -204,21 +203,22 @@ class Sweep(list[SweepRow]):
 
 
 class SweepOptions(TypedDict, total=False):
-    """What a sweep measures in addition, and under which rules; all may be omitted.
+    """Further options of a sweep; all may be omitted.
 
     Attributes
     ----------
     legacy_2019
-        Reproduce the organisers' programs: their draws for the defences (from seed 1 unless a whole
-        number is given), a tenth of the events and ten places of a set for the attacks.
+        Reproduce the organisers' programs: defences use their random draws (with seed 1 unless you give a
+        number), and attacks use a tenth of the events and at most ten places of a set.
     band
-        Work out between which values s_T of each defence must lie (see `bounds`).
+        Compute the range in which s_T of each defence must lie (see `bounds`).
     knowledge
-        ``"partial"``, if omitted: attackers know the reference traces. ``"maximum"``: they know the original
-        traces themselves; then there is nothing to infer, and only re-identifications are made.
+        ``"partial"``, the default: attackers know the reference traces. ``"maximum"``: they know the original
+        traces themselves, so only re-identification attacks are run.
     tune
-        Also tune fuzzy counting, the winner's attack of 2019, for each defence on sample teams (pairs of
-        reference and original traces) released under it; True takes the reference, cut in two.
+        Also tune fuzzy counting, the winning attack of 2019, for each defence. It is tuned on sample teams
+        (pairs of reference and original traces) under that defence; True uses the reference traces, split in
+        two.
     """
 
     legacy_2019: bool
@@ -244,7 +244,7 @@ def run_sweep(
     Parameters
     ----------
     reference, original
-        What the attackers know, and what is protected.
+        The traces that attackers know, and the traces that are protected.
     defences, attacks
         Names of the catalogue; by default those of the 2019 contest. Among the attacks ``"samples"``,
         ``"strongest"`` and ``"all"`` stand for several (`attack_names`). An adaptive attack, such as
@@ -252,19 +252,19 @@ def run_sweep(
     scoring
         Threshold, distance limits and sensitive weight; by default those of the 2019 contest.
     seed
-        What a defence or attack draws depends on the seed and its own name only.
+        The random draws of a defence or attack depend only on the seed and its own name.
     unfinished
-        A checkpoint file that keeps the finished rows while the sweep runs. If it exists and was
-        started with the same traces, attacks, rules and seed, its rows are reused. The caller
-        removes it when the rows are saved.
+        A checkpoint file that stores finished rows while the sweep runs. If it exists and was started with
+        the same traces, attacks, rules and seed, its rows are reused. Remove it when you have saved the
+        result.
     **options
         Keywords of `SweepOptions`: ``legacy_2019``, ``band``, ``knowledge``, ``tune``.
 
     Notes
     -----
-    Scores are given for invalid releases too; a contest would count them as 0. A defence that raises
-    has a row that says why, and the others continue; a name or a class that cannot be made ends the
-    sweep before it begins.
+    Invalid releases get scores too; a contest would count them as 0. If a defence raises an error, its row
+    contains the reason, and the other defences still run. An unknown name, or a class that cannot be created,
+    is an error before the sweep begins.
     """
     legacy_2019, band = options.get("legacy_2019", False), options.get("band", False)
     knowledge, tune = options.get("knowledge", "partial"), options.get("tune", False)
@@ -340,7 +340,7 @@ class DefenceScorer:
     Attributes
     ----------
     reference, original
-        What the attackers know, and what is protected.
+        The traces that attackers know, and the traces that are protected.
     ensemble
         The attacks, fitted to the reference.
     limits
@@ -434,8 +434,8 @@ def require_success(rows: Sequence[SweepRow]) -> Sequence[SweepRow]:
 def best_defences(rows: Sequence[SweepRow]) -> tuple[str | None, list[SweepRow]]:
     """Return the valid rows with the highest privacy (several if they tie), and the name of that score.
 
-    Trace inference counts (``"s_T_min"``); re-identification where there was no trace inference.
-    Scores that differ by at most 1e-9 are a tie.
+    Rows are compared by ``"s_T_min"``, or by ``"s_R_min"`` if no trace-inference attack was run. Scores that
+    differ by at most 1e-9 are a tie.
     """
     for name in ("s_T_min", "s_R_min"):
         scored = [(getattr(row.scores, name), row) for row in rows if row.valid and row.error is None]
@@ -459,8 +459,7 @@ def _row_from_json(kept: dict[str, Any]) -> SweepRow:
 def write_table(rows: Sequence[SweepRow], path: str | PathLike[str]) -> None:
     """Write one line per defence: utility, validity, each attack, both minima and their attacks, the error.
 
-    A value that does not exist is left empty: the minimum of attacks of a kind that nobody made, and every
-    score of a defence that failed.
+    Missing values are empty: the minimum of a kind without attacks, and all scores of a defence that failed.
     """
     table = [row.to_dict() for row in rows]
     # The row of a defence that failed lacks columns that others have.

@@ -47,14 +47,14 @@ class SampleTeam(NamedTuple):
 
 @dataclass(frozen=True)
 class Tuning(Result):
-    """What was tried, and what did best on average over the sample teams.
+    """The tuned attacks, and the scores of everything that was tried.
 
     Attributes
     ----------
     reidentification, trace_inference
-        The best attack of each kind, not yet fitted to anybody.
+        The best attack of each kind on average over the sample teams, not fitted.
     s_R, s_T
-        Mean privacy score (0 is the best attack) of everything tried, by its name.
+        Mean privacy score over the sample teams (lower means a stronger attack), by name.
     """
 
     reidentification: FuzzyCounting
@@ -82,15 +82,15 @@ def tune(
     spreads: Sequence[Spread] = SPREADS,
     seed: SeedLike = None,
 ) -> Tuning:
-    """Choose (TF, IDF), η0, λ0 and the order by re-identification, then the frequent share by inference.
+    """Tune (TF, IDF), η0, λ0 and the order on re-identification, then the frequent share on inference.
 
     Parameters
     ----------
     samples
         At least one team, released the way the targets are expected to be.
     weightings, etas, decays, shares, spreads
-        What to try; of equally good settings the first wins. Bare counts are the same in either order
-        and tried once.
+        Values to try; if several settings are equally good, the first is chosen. Unweighted counts do not
+        depend on the order and are tried once.
 
     References
     ----------
@@ -134,14 +134,14 @@ def tune(
 
 @dataclass(frozen=True)
 class WeightTuning(Result):
-    """How much each kind of evidence is worth on the sample teams.
+    """Weights of the kinds of evidence, learned on sample teams.
 
     Attributes
     ----------
     weights
         Mean weight over the teams, by the name of the evidence.
     reidentification, trace_inference
-        Attacks with these weights, not yet fitted to anybody.
+        Attacks with these weights, not fitted.
     """
 
     weights: dict[str, float]
@@ -156,17 +156,17 @@ class WeightTuning(Result):
 def tune_weights(
     samples: Sequence[SampleTeam], *, mechanism: str = "unknown", seed: SeedLike = None
 ) -> WeightTuning:
-    """Learn the weights of Bayes-R where the truth is known, and not on the reference cut in two.
+    """Learn the weights of Bayes-R on sample teams, instead of on the reference traces split in two.
 
-    It is worth it where the reference traces are too short to be cut, or where a sample team was released
-    in the same way as the target.
+    Use it if the reference traces are too short to be split, or if a sample team was released in the same way
+    as the target.
 
     Parameters
     ----------
     samples
         At least one team, released the way the targets are expected to be.
     mechanism
-        The defence that the attacker believes in, as of Bayes-R.
+        The defence that the attacker assumes, as for Bayes-R.
 
     Examples
     --------

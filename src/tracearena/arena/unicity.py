@@ -37,8 +37,8 @@ class Uniqueness(Result):
     Attributes
     ----------
     unique_in_original
-        Share of draws of a user's original cells and windows that nobody else has in the original. A
-        property of the data: no release and no attacker comes into it.
+        Share of draws of a user's original cells and windows that nobody else has in the original. This is a
+        property of the data, without any release or attacker.
     unique_in_release
         The same within the release.
     linked
@@ -46,9 +46,9 @@ class Uniqueness(Result):
         release, names the right released trace. If n traces explain the points equally well, and the
         right one is among them, the draw counts 1/n.
     chance
-        What naming any released user at random gives.
+        Success rate of naming a random released user.
     users
-        Users of the original who have points. It was tried for all of them.
+        Number of users of the original with points; the attack was tried on all of them.
     not_released
         Users among them who have no released point; they count as not linked.
     candidates
@@ -56,9 +56,9 @@ class Uniqueness(Result):
     strangers
         Candidates whose ids the original does not have.
     noise
-        What the attacker believes the release did to each point.
+        The attacker's model of the noise.
     draws, side_m, window_s
-        How it was measured.
+        Settings of the measurement.
     """
 
     unique_in_original: dict[int, float]
@@ -83,14 +83,14 @@ class Uniqueness(Result):
 
 
 class Precision(NamedTuple):
-    """How precisely an attacker knows a point.
+    """Precision of the points that the attacker knows.
 
     Attributes
     ----------
     side_m
-        Side of the cell of a world-wide grid in which it lies.
+        Side of the cells of a world-wide grid, in metres.
     window_s
-        Length of the window of time in which it lies, in seconds.
+        Length of the time windows, in seconds.
     """
 
     side_m: float = 250.0
@@ -136,8 +136,8 @@ def uniqueness(
 ) -> Uniqueness:
     """Draw known points of every user, count who else was there, and find the user in the release.
 
-    The attacker knows k points of a person, each as a cell and a window of time. She scores every
-    released user by the likelihood of what she knows under the noise of the release, and names the best.
+    A maximum-likelihood attack. The attacker knows k points of a person, each as a cell and a time window,
+    computes their likelihood under every released trace and the noise of the release, and names the best.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def uniqueness(
         How precisely a point is known.
     draws
         Draws for each user. A draw is an order of the user's cells and windows, of which the first k are
-        known; k + 1 known points include the first k. A user with fewer than k shows all.
+        known; k + 1 known points include the first k. If a user has fewer than k, all are known.
     mechanism
         The defence the release was made with, if the attacker knows it; otherwise the size of its noise is
         measured between the two files.
@@ -433,12 +433,12 @@ def measure_release_noise(
     original, released
         Traces of the same users; users are matched by id.
     window_s
-        Windows of time by which lags are counted.
+        Length of the time windows in which lags are counted, in seconds.
     mechanism
-        A mechanism known to the attacker: it is run on the original once more, with other random numbers
-        than the release, so she knows what everybody may know about it and nothing about this release.
+        A mechanism that the attacker knows. It is run on the original again with other random numbers than
+        the release, so the attacker knows the mechanism but not the noise of this release.
     denoisers
-        Attacks to try; the one that brings points nearest to the truth, if any does, is kept.
+        Attacks to try; the one that moves points closest to the truth is used, if any moves them closer.
     """
     model = released if mechanism is None else mechanism.transform(original, seed=seed)
     pairs = _PointPairs.between(original, model, window_s)

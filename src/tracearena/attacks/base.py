@@ -42,15 +42,15 @@ class Match(Protocol):
 
     @property
     def best(self) -> Ints:
-        """The user whom re-identification answers for each pseudonym; several may share one."""
+        """The most likely user for each pseudonym; several pseudonyms may have the same user."""
 
     @property
     def exclusive(self) -> Ints:
-        """A different user for each pseudonym; `NOBODY` (-1) when all users are taken."""
+        """A different user for each pseudonym; `NOBODY` (-1) when no user is left."""
 
     @property
     def ranking(self) -> Ints:
-        """Pseudonyms × `LISTED` users, the likeliest first; `NOBODY` (-1) where there are no more."""
+        """Pseudonyms × `LISTED` users, the most likely first; `NOBODY` (-1) if there are no more."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class GreedyMatch:
 class Matcher(ABC):
     """Learns from reference traces, and matches pseudonyms to users.
 
-    Its `str` is the name that the papers give it, with its parameters: its random draws depend on it.
+    Its `str` is its name in the papers with its parameters; its random draws depend on this name.
     """
 
     user_ids_: NDArray[Any]
@@ -89,9 +89,9 @@ class Matcher(ABC):
         """Return the user of each pseudonym."""
 
     def with_detected_mechanism(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Matcher:
-        """Return the matcher to use for a release: itself, or one with the defence that it detects.
+        """Return the matcher to use for a release: this one, or one with the defence that it detects.
 
-        Matchers that turn out to be equal can share one match.
+        Equal matchers can share one match.
         """
         return self
 
@@ -132,7 +132,7 @@ class MatchingIdentification(MatchingAttack, ReidentificationAttack):
         return self.identify_from(self.matcher_.match(anonymized, seed=seed), anonymized)
 
     def identify_from(self, match: Match, anonymized: ObfuscatedTraces) -> IdTable:
-        """Return the inferred ID table for a match that is already there."""
+        """Return the inferred ID table for an existing match."""
         return IdTable(anonymized.user_ids, self.matcher_.user_ids_[match.best])
 
     def rank_from(self, match: Match) -> Ints:
@@ -152,7 +152,7 @@ class MatchingInference(MatchingAttack, TraceInferenceAttack):
         return self.infer_from(match, anonymized, seed=child_seed(root, 1))
 
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
-        """Return the inferred traces for a match that is already there."""
+        """Return the inferred traces for an existing match."""
         user_ids = self.matcher_.user_ids_
         table = undo_obfuscation(anonymized, match.exclusive, len(user_ids), seed=seed)
         return build_answer(table, anonymized, user_ids)

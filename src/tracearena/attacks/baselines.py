@@ -45,7 +45,7 @@ class RandomIdentification(ReidentificationAttack):
         return self
 
     def identify(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> IdTable:
-        """Return every user once, as far as there are as many pseudonyms."""
+        """Return every user once, or as many users as there are pseudonyms."""
         require_fitted(self, "user_ids_")
         require_kind(self, anonymized, ObfuscatedTraces)
         order = generator(seed).permutation(len(self.user_ids_))
@@ -77,20 +77,20 @@ class RandomInference(TraceInferenceAttack):
 class ReferenceReplay(TraceInferenceAttack):
     """Repeat the reference trace of each user, by time of day.
 
-    It never looks at the anonymized traces, and still beat every sample attack of the short
-    preliminary round of 2019 (REFERENCE of the contest: s_T of about 0.80 on two days).
+    This attack ignores the anonymized traces. It was nevertheless stronger than every sample attack in the
+    short preliminary round of 2019 (s_T of about 0.80 on two days).
 
     Notes
     -----
-    The k-th day is answered with the k-th reference day, over and over if there are fewer. Where
-    the user has no reference event then, her most recent earlier one of that day stands in, then
-    the next later one; without any, a random place.
+    The k-th day is answered with the k-th reference day; if there are fewer, they are repeated. If the user
+    has no reference event at a time, the last earlier event of that day is used, or else the next later one,
+    or else a random place.
     """
 
     name: ClassVar[str] = "Replay-T"
 
     def fit(self, reference: Traces) -> Self:
-        """Remember the reference traces."""
+        """Store the reference traces."""
         require_kind(self, reference, Traces)
         self.reference_ = reference
         return self
@@ -189,9 +189,9 @@ class AlignedMatcher(Matcher):
 class AlignedIdentification(MatchingIdentification):
     """Identify the user who was closest to the released places at the same instants.
 
-    It is made for an attacker of maximum knowledge ([contest] sections 2 and 3.2), whose reference is the
-    original traces themselves. Of other days it compares the first instant with the first, the second
-    with the second, and so on.
+    This attack is for attackers with maximum knowledge ([contest] sections 2 and 3.2), who have the original
+    traces as reference. If the reference has other days, the first instant is compared with the first, the
+    second with the second, and so on.
 
     Parameters
     ----------

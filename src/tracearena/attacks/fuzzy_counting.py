@@ -123,7 +123,7 @@ class FuzzyMatcher(Matcher):
     eta, decay
         η0, the weight of a visited place itself, and λ0, how fast it falls per cell.
     spread
-        Whether the reference counts are spread before they are weighed, or after.
+        Whether the reference counts are spread before they are weighted, or after.
     """
 
     weighting: Weighting = DEFAULTS.weighting
@@ -209,18 +209,18 @@ class FuzzyCounting(FuzzyAttack, MatchingIdentification):
     eta
         Weight η0 of a visited place itself, above 0.
     decay
-        λ0, at least 0: a neighbour at distance d cells weighs η0 e^(-λ0 d).
+        λ0, at least 0: a neighbour at a distance of d cells has the weight η0 e^(-λ0 d).
     spread
-        ``"first"``: reference counts are spread over the neighbours and then weighed, as in the
-        paper; ``"last"``: weighed and then spread, as in the team's program.
+        ``"first"``: reference counts are spread over the neighbours and then weighted, as in the paper;
+        ``"last"``: weighted and then spread, as in the team's program.
 
     Notes
     -----
-    The paper prints the TF as log(1 + users / visitors), which forgets how often a place was visited,
-    and with it η0 and λ0: spread first it identifies next to nobody. We take it for a slip of log(1 + count),
-    which the team's program has and which is the default. The program is
-    ``FuzzyCount-R(log,decay=0.5,spread=last)``: its λ0 was 0.5, the paper's is 1. A place that no
-    reference user visits has the IDF of a place with one visitor.
+    The paper prints the TF as log(1 + users / visitors), which does not depend on the counts, so η0 and λ0
+    would have no effect. With ``spread=first`` it identifies almost nobody. We assume that log(1 + count) was
+    meant, which the team's program has and which is the default. The program is
+    ``FuzzyCount-R(log,decay=0.5,spread=last)``: its λ0 was 0.5, the paper's is 1. A place that no reference
+    user visits has the IDF of a place with one visitor.
     """
 
     name: ClassVar[str] = "FuzzyCount-R"
@@ -235,8 +235,8 @@ class FuzzyCounting(FuzzyAttack, MatchingIdentification):
 class FuzzyCountingT(FuzzyAttack, MatchingInference):
     """Match by fuzzy counting, then undo the obfuscation, preferring frequent places ([contest] 5.3).
 
-    Where a user was at one place at the same time of day on enough reference days, that place is
-    answered whatever the matched trace says. Where the trace says nothing it is always answered.
+    If a user was at one place at the same time of day on enough reference days, the answer is that place,
+    whatever the matched trace contains. If the trace contains nothing, it is always the answer.
 
     Parameters
     ----------
@@ -247,8 +247,8 @@ class FuzzyCountingT(FuzzyAttack, MatchingInference):
 
     Notes
     -----
-    The paper leaves open how users who were matched twice are resolved (the program: at random).
-    Here pseudonyms choose in ascending order among the users still free, as in VisitProb-T.
+    The paper does not say what happens if two pseudonyms match one user (the program decides at random). Here
+    pseudonyms choose in ascending order among the remaining users, as in VisitProb-T.
     """
 
     name: ClassVar[str] = "FuzzyCount-T"
@@ -266,7 +266,7 @@ class FuzzyCountingT(FuzzyAttack, MatchingInference):
         require_number("frequent", self.frequent, at_least=0, at_most=1)
 
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
-        """Return the inferred traces for a match that is already there."""
+        """Return the inferred traces for an existing match."""
         matcher = self.matcher_
         # De-obfuscate as VisitProb-T.
         table = undo_obfuscation(anonymized, match.exclusive, len(matcher.user_ids_), seed=seed)

@@ -24,9 +24,9 @@ _POINTS_PER_BLOCK = 1 << 16
 class Interpolation(GpsAttack):
     """Interpolate between the positions of time-dependent noise.
 
-    A run of equal positions in a trajectory is one piece that took its first point's value; the
-    points between the first of a piece and the first of the next are put on the geodesic between
-    them, in proportion to time. The last piece of a trajectory stays where it is.
+    Consecutive equal positions in a trajectory are one piece, whose points all have the released position of
+    its first point. The points between the beginning of a piece and that of the next are moved to the
+    geodesic between the two positions, in proportion to time. The last piece of a trajectory does not move.
 
     References
     ----------
@@ -72,20 +72,20 @@ class Smoothing(GpsAttack):
     Parameters
     ----------
     k
-        Number of adjacent points that are averaged, at least 1. An even window has one more point
-        before than after. Where a trajectory ends on one side, both sides are cut alike.
+        Number of adjacent points that are averaged, at least 1. An even window has one more point before than
+        after. At the ends of a trajectory, both sides of the window are shortened.
     feedback
         Average the k - 1 preceding *results* and the new point instead: the recursion of the
         paper, in which each result feeds the next.
 
     Notes
     -----
-    Departs from [geo-ind] section 4 by default. Read literally, its recursion sets point k + 1 to
-    the mean of the k before it and continues from there, so that nothing after the first k points
-    is ever looked at; with the new point in the window (`feedback`) it lags about k²/2 points
-    behind a moving user. An attacker has the whole trajectory and centres the window.
+    The default differs from [geo-ind] section 4. Taken literally, the recursion there sets point k + 1 to the
+    mean of the k points before it and continues with that value, so that points after the first k are never
+    used. With the new point in the window (`feedback`), the result lags about k²/2 points behind a moving
+    user. An attacker has the whole trajectory and can centre the window.
 
-    Means are taken in space (earth-centred), so the poles and the date line need no care.
+    Means are taken in earth-centred coordinates, so the poles and the date line are no special cases.
     """
 
     name: ClassVar[str] = "Smooth"

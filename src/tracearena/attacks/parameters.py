@@ -37,14 +37,14 @@ class ParameterLeak(Result):
     Attributes
     ----------
     released
-        "BCD": profiles of places and of time. "ABCD": those of the users too.
+        "BCD": the factors of places and of slots. "ABCD": also those of the users.
     advantage
-        Of membership inference at the best threshold: 0 is a guess, 1 is certainty.
+        Advantage of membership inference at the best threshold: 0 is guessing, 1 is certainty.
     chance
-        What the best threshold gives in 19 of 20 cases where there is nothing to distinguish.
+        The advantage that the best threshold does not exceed in 19 of 20 cases if there is nothing to
+        distinguish.
     epsilon_at_least
-        With 95 % confidence no ε below this is true of the training data's presence: what the attack has
-        shown. The true ε may be far larger.
+        Lower bound of ε with 95 % confidence, as shown by this attack. The true ε may be much larger.
     reidentification_rate
         Share of the rows of A whose user is found among the training users; None if A is not released.
     members, non_members
@@ -65,25 +65,25 @@ def attack_parameters(
 ) -> ParameterLeak:
     """Attack published parameters with knowledge of the traces of all candidates.
 
-    A candidate's counts are reconstructed as well as the parameters can: with the row that fits her best,
-    found from her own trace where A is not released, or taken from A. Who is reconstructed well is called
-    a member: the profiles were learned to reconstruct members. With A, rows are given to candidates one to
-    one, such that the error of all is smallest; who gets none is no member.
+    The counts of each candidate are reconstructed from the parameters, with the row of A that fits the
+    candidate best; if A is not released, the row is estimated from the candidate's own trace. Candidates with
+    a small error are called members, because the factors were trained to reconstruct members. If A is
+    released, its rows are assigned to candidates one to one with the smallest total error, and a candidate
+    without a row is not a member.
 
     Parameters
     ----------
     model
         Trained on the training traces.
     training, testing
-        Members, and people of the same kind who are not.
+        Traces of members, and of similar people who are not members.
     released
-        Which parameters the attacker has. The prior of A counts as part of BCD, since without it nothing
-        can be drawn.
+        The parameters that the attacker has. The prior of A is part of "BCD", because synthesis needs it.
 
     References
     ----------
-    [ppmtf] sections 3.5 and 6: that it is hard to infer training traces from (B, C, D) is assumed there,
-    and releasing them is left for future work.
+    [ppmtf] sections 3.5 and 6 assume that it is hard to infer training traces from (B, C, D), and leave their
+    release for future work.
 
     Examples
     --------

@@ -145,25 +145,27 @@ def homes_behind_zones(
 ) -> GuessedHomes:
     """Guess homes that are hidden by circles of known radius.
 
-    The attacker knows the mechanism (`Zones` or `TrimEnds`, with its parameters) and has the release.
-    Trips that vanish before a night or appear after it do so on the circle of the home, and no released
-    point lies inside: that gives a likelihood of every middle on a map. A home lies within `shift_m` of
-    the middle and, often, straight on from where trips vanish, along the street: that gives a
-    probability of every home. The guess is the spot with the most of it within `within_m`.
+    A maximum-likelihood attack. The attacker knows the mechanism (`Zones` or `TrimEnds`) with its parameters,
+    and has the release. Trips that end before a night or begin after it do so on the circle around the home,
+    and no released point lies inside the circle: this gives a likelihood of every possible centre. The home
+    lies within `shift_m` of the centre, and often in the direction of the street on which trips end: this
+    gives a probability of every possible home. The guess is the point with the largest probability within
+    `within_m`.
 
     Parameters
     ----------
     radius_m, shift_m
-        Radius of the zones and the largest distance between a home and the middle of its zone, metres;
-        without a shift the home is in the middle.
+        Radius of the zones, and the largest distance between a home and the centre of its zone, in metres;
+        with 0 the home is the centre.
     within_m
-        How near a guess has to come, metres.
+        Distance within which a guess counts as right, in metres.
     timezone
-        Zone of the nights; by default clocks follow the sun.
+        Time zone of the nights; by default local solar time.
 
     Notes
     -----
-    Nothing is known of the map but what the released trips show. A map of houses and streets would tell more.
+    The attacker knows no map, only the released trips. With a map of houses and streets, the attack would
+    find more homes.
 
     Examples
     --------

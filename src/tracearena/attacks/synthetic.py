@@ -85,7 +85,7 @@ class TraceGuesses(NamedTuple):
     users, days
         Synthetic user (index) and day of each trace, by day and then by user.
     answers
-        The training user (index) she is taken for.
+        The training user (index) that each trace is assigned to.
     """
 
     users: Ints
@@ -98,9 +98,9 @@ class SyntheticIdentification:
     """Identifies, for each synthetic trace, the training user with the most likely Markov chain.
 
     Bayesian re-identification of [ppmtf] appendix D with a uniform prior: each training user has the
-    maximum-likelihood transition matrix of her own trace, and the likelihood of a synthetic trace
-    is the product over its transitions (its first event says nothing). Knowing every training
-    trace in full is the strongest attacker there is.
+    maximum-likelihood transition matrix of the user's own trace, and the likelihood of a synthetic trace is
+    the product over its transitions (its first event does not count). The attacker knows all training traces
+    completely.
 
     Parameters
     ----------
@@ -109,8 +109,7 @@ class SyntheticIdentification:
 
     Notes
     -----
-    Of equally likely users the first is answered; likelihoods whose logarithms differ by less than
-    1e-9 are equal.
+    In a tie, the answer is the first user; likelihoods whose logarithms differ by less than 1e-9 are equal.
 
     Examples
     --------
@@ -179,15 +178,15 @@ class SyntheticIdentification:
 
 @dataclass(frozen=True)
 class MembershipResult(Result):
-    """How well members were distinguished from non-members, at the best threshold.
+    """Result of membership inference at the best threshold.
 
     Attributes
     ----------
     advantage
-        Largest true positive rate minus false positive rate ([ppmtf] appendix D): what the attacker
-        gains by looking. 0 is a guess, 1 is certainty, whatever the numbers of both kinds.
+        Largest true-positive rate minus false-positive rate ([ppmtf] appendix D). 0 is guessing and 1 is
+        certainty, whatever the numbers of members and non-members.
     accuracy
-        Largest share of right decisions. To be read next to `guess` only.
+        Largest share of right decisions; compare it with `guess`.
     members, non_members
         Number of decisions about each: users × traces per user.
     """
@@ -229,23 +228,24 @@ class _DailyMaxima:
 class MembershipInference:
     """Likelihood-ratio membership inference of [ppmtf] appendix D.
 
-    For each candidate n, training and testing users alike, the logarithm of W_n / W_0 is summed
-    over the transitions of a synthetic trace, where W_n is her own transition matrix and W_0 the
-    mean of everybody else's. She is called a member if for any synthetic trace the sum reaches a
-    threshold. The traces of each day number are attacked by themselves, and the decisions pooled.
+    For each candidate n, training and testing users alike, the logarithm of W_n / W_0 is summed over the
+    transitions of a synthetic trace, where W_n is the transition matrix of the candidate and W_0 the mean
+    over all others. The candidate is called a member if the sum reaches a threshold for any synthetic trace.
+    The traces of each day number are attacked separately, and the decisions are pooled.
 
     Parameters
     ----------
     legacy_ppmtf
-        Do as the authors' program does: the days of a synthetic user are one chain, so that from
-        the second on a day also has the step from the evening before it; a sum must lie above
-        the threshold, not on it; and 1,000 thresholds are tried. The published numbers need this.
+        Do the same as the authors' program: the days of a synthetic user are one chain, with a step from each
+        evening to the next morning; a sum must be above the threshold, not equal to it; and 1,000 thresholds
+        are tried. The published numbers require this.
     thresholds
-        None finds the best threshold exactly: every sum is tried, and one above them all. A number
-        tries this many, evenly spaced from the largest of the daily minima up to, but not
-        including, the overall maximum of the sums: less than the best, and below 0 at times.
+        None finds the best threshold exactly: every sum is tried, and one value above all of them. A number
+        tries this many thresholds, evenly spaced from the largest of the daily minima up to, but not
+        including, the maximum of all sums. The resulting advantage may be lower than the best one, and even
+        below 0.
     unseen
-        Probability of a transition never seen, in W_n and W_0, between 0 and 1.
+        Probability of an unseen transition in W_n and W_0, between 0 and 1.
 
     Examples
     --------
@@ -323,7 +323,7 @@ class MembershipInference:
         return bases, own - np.log(np.maximum(rest, self.unseen)) - bases[cell]
 
     def evaluate(self, synthetic: Traces) -> MembershipResult:
-        """Attack the synthetic traces, here or in a cluster, and say how well it went."""
+        """Attack the synthetic traces, here or in a cluster, and return the result."""
         statistics = self.statistics(synthetic)
         count = 1000 if self.legacy_ppmtf and self.thresholds is None else self.thresholds
         if count is None:

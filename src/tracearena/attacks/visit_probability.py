@@ -54,7 +54,7 @@ class VisitMatcher(Matcher):
     sampling
         Share of the anonymized events that is used, drawn again for each match.
     largest_set
-        Of a larger set only this many places, drawn at random, are looked at; None looks at all.
+        Use only this many random places of a larger set; None uses all.
     in_order
         Add the likelihoods one event after the other and let rounding break ties, as the programs
         of 2019 did.
@@ -80,7 +80,7 @@ class VisitMatcher(Matcher):
         return self
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Match:
-        """Choose by likelihood."""
+        """Match each pseudonym to the most likely user."""
         require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
         seen = self._sample_events(self._keep_hours(anonymized), seed)

@@ -24,10 +24,10 @@ _CHAINS_PER_BLOCK = 64
 class ViterbiTracking:
     """Finds the most probable real place in each set by Viterbi decoding ([sglt] section 5.4).
 
-    The attacker knows how the population moves. He takes the most probable path through the sets
-    of a day (Viterbi); between two sets that lie g instants apart stands the g-th power of the
-    aggregate transition matrix. If he also knows how fakes move, he divides by it: of paths that were
-    sent together, the one that people take and fakes do not is the likeliest to be real.
+    The attacker knows how the population moves, and computes the most probable path through the sets of a day
+    (Viterbi). For two sets that are g instants apart, the transition probabilities are those of the g-th
+    power of the aggregate transition matrix. An attacker who also knows how fakes move divides by their
+    probabilities: of several paths, the most likely real one is the one that people take and fakes do not.
 
     Examples
     --------
@@ -44,8 +44,9 @@ class ViterbiTracking:
 
         Notes
         -----
-        Of a real path and independent fake ones the real is path i with a probability proportional to
-        P(path i | real) / P(path i | fake). Both are the population's here, not one person's.
+        Of one real and several independent fake paths, path i is the real one with a probability proportional
+        to P(path i | real) / P(path i | fake). Both probabilities are those of the population, not of one
+        person.
         """
         steps = min(LONGEST_GAP, reference.clock.instants_per_day - 1)
         visits, powers = _estimate_movement(reference, steps)

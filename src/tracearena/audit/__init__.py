@@ -1,8 +1,8 @@
 """The audit: how risky a file of traces is, how safe a release of it, and what protects it.
 
 `assess` answers the three questions that European regulators ask of anonymous data (singling out,
-linkability, inference) with attacks that run on the file, and says what the data is good for. `protect` looks
-for the cheapest defence that holds. `audit_page` and `write_audit` show both to people.
+linkability, inference) by attacking the file, and measures how useful the data is. `protect` finds the most
+useful defence that keeps the limits. `audit_page` and `write_audit` make pages of both results.
 """
 
 import lazy_loader

@@ -43,10 +43,10 @@ def assess(traces: Any, released: Any = None, *, seed: int | None = None, **sett
     Parameters
     ----------
     traces, released
-        Traces, GPS traces, a data frame or a file; the release may also be obfuscated traces. If more is
-        known of them, such as the defence or who is who, give one `AuditInput` instead of both.
+        Traces, GPS traces, a data frame or a file; the release may also be obfuscated traces. If you know
+        more about them, such as the defence or the ID table, give one `AuditInput` instead of both.
     seed
-        Of all randomness; drawn and recorded if omitted.
+        Seed of all randomness; drawn and recorded if omitted.
     **settings
         Fields of `Settings`.
 
@@ -74,11 +74,11 @@ class ProofScope:
     Attributes
     ----------
     people
-        Users of the original who are looked for; None for all.
+        Users of the original who are attacked; None for all.
     on_cells
-        Whether the release lies at the cells that the audit makes of the file's places.
+        Whether the release has the cells that the audit makes of the places of the file.
     before
-        The risks of the file as it is, if they are known already.
+        The risks of the unprotected file, if they are already known.
     """
 
     people: NDArray[np.int64] | None = None

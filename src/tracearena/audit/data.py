@@ -41,9 +41,9 @@ class AuditInput:
     timezone
         Zone of the hours of GPS points; guessed from the coordinates if omitted.
     id_table
-        Who is who, where the release has other ids than the original.
+        Pseudonym → user, if the release has other ids than the original.
     mechanism
-        The defence that made the release, or its name: attackers who know it are tried, too.
+        The defence that made the release, or its name; adds attackers who know it.
     synthetic
         Whether the release is synthetic: nobody in it is a person of the original.
     others
@@ -51,7 +51,8 @@ class AuditInput:
     attacks
         Names of further attacks, such as ``my_module:MyLinker``.
     orders
-        Users of the original and pseudonyms of the release by their first rows, where files have them.
+        Users of the original and pseudonyms of the release in the order of their first rows, if the files
+        have rows.
     columns
         Columns of the original and of the release that are neither time nor place (`read_column_values`).
     source, release_source

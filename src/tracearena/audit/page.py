@@ -39,14 +39,14 @@ def audit_page(
     command: str | None = None,
     reading: Sequence[str] = (),
 ) -> Page:
-    """Assemble the page; nobody is named on it, and no place of a single person is shown.
+    """Build the page of an audit. It names nobody and shows no place of a single person.
 
     Parameters
     ----------
     protection
         Which defences were tried.
     command
-        What makes the release of the one that was chosen.
+        The command that makes the release of the chosen defence.
     reading
         Options by which the file was read, for the command that the page proposes.
     """
@@ -330,7 +330,7 @@ def write_audit(
     Parameters
     ----------
     protection, command
-        Which defences were tried, and what makes the release of the chosen one.
+        The defences that were tried, and the command that makes the release of the chosen one.
     reading
         Options by which the file was read, for the command that the page proposes.
     """

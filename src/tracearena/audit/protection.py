@@ -51,27 +51,27 @@ It returns the traces that others will read, and the pseudonyms in the order of 
 
 @dataclass(frozen=True)
 class Protection(Record):
-    """The defences that were tried, and the one that keeps the limits.
+    """The result of `protect`: the defences that were tried, and the one that keeps the limits.
 
     Attributes
     ----------
     target
-        The risk that the owner allows: the upper end of the 95 % interval of who is found again.
+        Largest allowed risk, for the upper end of the 95 % interval of the share of people found again.
     trials
-        Every defence on the people used for choosing; those that a more useful one made superfluous were
-        not attacked.
+        Every defence on the people used for choosing. Defences less useful than the chosen one were not
+        attacked.
     proofs
         Audits of releases, each on people who were not used for choosing, by the name of the defence.
     chosen
         The first defence whose release keeps all limits; None if none does.
     people
-        How many people were used for choosing, and for proving.
+        Number of people used for choosing, and for proving.
     least_provable
-        The least risk that this many people can prove, if nobody at all is found.
+        Lowest risk that can be proved with this many people, if nobody is found.
     seed
-        Of everything measured.
+        Seed of the measurements.
     virtual
-        What a release of people who never lived would be worth, and betray; only where nothing holds.
+        Usefulness and risks of a release of virtual people; only if no defence keeps the limits.
     """
 
     target: float
@@ -90,7 +90,7 @@ class Protection(Record):
 
     @property
     def least(self) -> DefenceTrial | None:
-        """The trial with the lowest risk among those that all attacks were run on, or else among all."""
+        """The trial with the lowest risk, if possible among those on which all attacks were run."""
         known = [one for one in self.trials if one.risk is not None]
         whole = [one for one in known if not one.at_least]
         return min(whole or known, key=lambda one: one.risk.high, default=None)  # type: ignore[union-attr]
@@ -106,14 +106,14 @@ def protect(
     seed: int | None = None,
     **settings: Any,
 ) -> Protection:
-    """Find the most useful defence under which the strongest attack finds few people.
+    """Find the most useful defence that keeps the limits of an audit.
 
     Parameters
     ----------
     traces
         Original traces: events or GPS points, a file or a data frame.
     target
-        Largest risk: the upper end of the 95 % interval of the share of people found again.
+        Largest allowed risk, for the upper end of the 95 % interval of the share of people found again.
     defences
         Names of the catalogue, such as ``PL(1,1)+SwapTimes(1km,month)``; by default those that suit the file.
     attacks
@@ -121,7 +121,7 @@ def protect(
     timezone
         Zone of the hours of GPS points.
     seed
-        Of everything that is measured; drawn itself and recorded if omitted.
+        Seed of the measurements; drawn and recorded if omitted.
     **settings
         Fields of `Settings`.
     """
@@ -146,13 +146,13 @@ def protect_in_stages(
     Parameters
     ----------
     given
-        The original; `release_source` is the file that `publish` writes.
+        The original traces; `release_source` is the file that `publish` writes.
     settings
         Limits and sizes; `Settings.found_again` is the target.
     compare
-        Whether a proof also measures the file as it is, to show what the release changed.
+        Whether a proof also measures the unprotected file, for comparison.
     publish
-        Writes a release and reads it back, so that the proof is made on the file itself.
+        Writes a release and reads it back, so that the proof uses the written file.
     """
     require_number("target", settings.found_again, above=0, at_most=1)
     # A name that is misspelt is refused before any work.

@@ -41,7 +41,7 @@ class FileFacts(Record):
 
 @dataclass(frozen=True)
 class Risks(Record):
-    """The three questions; None is not answered yet."""
+    """The results for the three questions; None if not measured yet."""
 
     singling_out: SinglingOut | None = None
     linkability: Linkability | None = None
@@ -65,23 +65,23 @@ class Audit(Record):
     Attributes
     ----------
     file, release
-        What was audited, and what is released of it.
+        The audited file, and the release.
     before, after
-        The risks of the file as it is under pseudonyms, and of the release.
+        The risks of the file with pseudonyms only, and of the release.
     synthetic
-        What a synthetic release betrays.
+        The risks of a synthetic release.
     usefulness
-        What the data is good for.
+        Usefulness of the data.
     crowd
-        How many people are where, no group smaller than the owner allows.
+        Number of people by place, without groups smaller than the owner allows.
     weeks
-        Three people's weeks, where the owner asked for them.
+        The weeks of three people, if the owner asked for them.
     choices
-        What was chosen for this file, and why.
+        The settings that were chosen for this file, with reasons.
     settings, seed, version
-        How it was measured; the same again gives the same numbers.
+        Conditions of the measurement; the same conditions give the same numbers.
     complete
-        False if the work was stopped before its end.
+        False if the audit was interrupted.
     """
 
     file: FileFacts
@@ -105,7 +105,7 @@ class Audit(Record):
 
     @property
     def lights(self) -> tuple[Light, ...]:
-        """The three lights."""
+        """The coloured answers to the three questions."""
         measured = self.risks.shares_by_question if self.judges_risks else {}
         if self.synthetic is not None:
             measured = {
@@ -121,12 +121,12 @@ class Audit(Record):
 
     @property
     def judges_risks(self) -> bool:
-        """Whether the risks count: those of the file as it is do not if the release is synthetic."""
+        """Whether the verdict depends on the risks; not if the release is synthetic."""
         return self.synthetic is None or self.after is not None
 
     @property
     def verdict(self) -> LightColour:
-        """The worst of the lights; grey if nobody was attacked."""
+        """The worst of the colours; grey if nobody was attacked."""
         return find_worst_colour(self.lights)
 
     @property
@@ -194,16 +194,16 @@ class Light(Record):
     question
         One of `QUESTIONS`.
     colour
-        Green where the upper end of the interval is at most the limit, red where the lower end is above it,
-        amber in between; grey where nothing was measured.
+        Green if the upper end of the interval is at most the limit, red if the lower end is above it, amber
+        otherwise; grey if nothing was measured.
     share
-        What was found.
+        The measured share.
     what
-        What it is a share of, a key of `texts.MEASURES`.
+        The kind of share, a key of `texts.MEASURES`.
     limit
-        What the owner allows: of the share, or of its advantage over guessing (`OVER_GUESSING`).
+        Limit of the owner, for the share or for its advantage over guessing (`OVER_GUESSING`).
     at_least
-        Whether a stronger attack was not tried, so that it is never green.
+        Whether stronger attacks were not run. The colour is then never green.
     """
 
     question: str

@@ -24,13 +24,13 @@ class Proportion(Result):
     Attributes
     ----------
     value
-        Successes over people; a tie among n people counts 1/n.
+        Share of successes; a tie among n people counts 1/n.
     low, high
-        The 95 % interval of Clopper and Pearson, which is never too short.
+        The 95 % interval of Clopper and Pearson, which is conservative.
     people
-        For how many people it was tried.
+        Number of people that were tried.
     chance
-        What pure guessing gives.
+        Success rate of guessing.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Proportion(Result):
         return Proportion(value, low, high, self.people, 0.0)
 
     def colour(self, limit: float) -> Colour:
-        """Judge: green where all of the interval is at most `limit`, red where all of it is above."""
+        """Return green if the whole interval is at most `limit`, red if all of it is above, else amber."""
         if self.high <= limit:
             return "green"
         return "red" if self.low > limit else "amber"
@@ -122,27 +122,28 @@ class Settings(Record):
     Attributes
     ----------
     people
-        For how many people attacks are tried; of more a random sample is taken.
+        Largest number of people to attack; of more people, a random sample is attacked.
     draws
-        How often the known points of a person are drawn.
+        Number of random draws of the known points of a person.
     found_again
-        The largest share of people who may be found again, by the upper end of the interval.
+        Limit for the share of people found again.
     singling_out, inference
-        How much more than guessing may be found by four sightings of a person, and learned of homes,
-        workplaces and visits. Both attackers know, or look at, the very days that are released, which is more
-        than the one who finds people again from other days: so these limits are higher.
+        Limits in excess of guessing: for people singled out by four sightings, and for homes, workplaces and
+        visits that are learned. These limits are higher than `found_again`, because both attackers have
+        information about the released days themselves.
     within_m
-        A home or workplace found this near is found.
+        Largest distance at which a home or workplace counts as found, in metres.
     cell_m, interval_min
-        GPS points become events for the attacks on places: cells of this side, instants this far apart.
+        GPS points are converted to events for the attacks on places: side of the cells, and time between
+        instants.
     most_places
-        Attacks that weigh all evidence work on a grid where a file has more places.
+        If a file has more places, attacks that use all evidence work on a grid.
     smallest_group
-        Nothing is drawn on a map of fewer people.
+        Smallest number of people for whom a place is drawn on a map.
     quick
-        Sample few people, so that a first page is there within a minute.
+        Sample few people, to get a first page within a minute.
     show_people
-        Draw three persons' weeks. They should have agreed to it.
+        Draw the weeks of three people. Use it only with their consent.
     """
 
     people: int = 1000

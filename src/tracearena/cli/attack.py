@@ -39,7 +39,9 @@ def attack(
     ],
     out: Annotated[
         Path,
-        typer.Argument(help="File for the answer (.csv, .parquet; for GPS also .gpx or a GeoLife folder)."),
+        typer.Argument(
+            metavar="OUT", help="File for the answer (.csv, .parquet; for GPS also .gpx or a GeoLife folder)."
+        ),
     ],
     anonymized: Annotated[
         Path,

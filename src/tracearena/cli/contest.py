@@ -316,7 +316,7 @@ def judge(
 def board(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="Folder of the contest, or one folder with all its files."),
+        typer.Argument(metavar="DIR", help="Folder of the contest, or one folder with all its files."),
     ] = None,
     rules: RulesOption = None,
     out: OutOption = None,

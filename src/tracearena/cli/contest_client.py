@@ -144,7 +144,7 @@ def check(
 
 
 def practise(
-    out: Annotated[Path, typer.Argument(metavar="[OUT]", help="Where the table goes (CSV).")] = Path(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the table goes (CSV).")] = Path(
         "practise.csv"
     ),
     defences: Annotated[
@@ -212,10 +212,10 @@ def submit(file: FileArgument, data_set: DataSetOption = 1, as_json: JsonOption 
 
 def attack(
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="A .csv, .csv.gz or Parquet file.")
+        Path | None, typer.Argument(metavar="FILE", help="A .csv, .csv.gz or Parquet file.")
     ] = None,
     target: Annotated[
-        str | None, typer.Argument(metavar="[TEAM]", help="The team attacked, such as 002.")
+        str | None, typer.Argument(metavar="TEAM", help="The team attacked, such as 002.")
     ] = None,
     folder: Annotated[
         Path | None,

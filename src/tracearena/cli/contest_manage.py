@@ -78,8 +78,8 @@ def add_named_team(
 
 def rename_teams(
     folder: ContestArgument,
-    number: Annotated[str | None, typer.Argument(metavar="[NUMBER]", help="The team, such as 001.")] = None,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The new name.")] = None,
+    number: Annotated[str | None, typer.Argument(metavar="NUMBER", help="The team, such as 001.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The new name.")] = None,
     file: Annotated[
         Path | None,
         typer.Option("--names", help="CSV file of several names: columns team and name, or name alone."),
@@ -172,7 +172,7 @@ def phase(
     folder: ContestArgument,
     point: Annotated[
         str | None,
-        typer.Argument(metavar="[POINT]", help="Point to move, such as anonymization_end or attack_begin."),
+        typer.Argument(metavar="POINT", help="Point to move, such as anonymization_end or attack_begin."),
     ] = None,
     team: Annotated[
         str | None,
@@ -640,7 +640,7 @@ def page(
     folder: ContestArgument,
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="Markdown file; without it the current page is printed."),
+        typer.Argument(metavar="FILE", help="Markdown file; without it the current page is printed."),
     ] = None,
 ) -> None:
     """Write the page Information: venue, frequent questions, contact, privacy notice.

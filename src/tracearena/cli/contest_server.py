@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def serve(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[DIR]", help="Folder of the contest, made by `contest new`."),
+        typer.Argument(metavar="DIR", help="Folder of the contest, made by `contest new`."),
     ] = None,
     demo: Annotated[
         bool,

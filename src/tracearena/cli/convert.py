@@ -68,7 +68,7 @@ def convert(
     """Convert traces to another format, put them on a grid, select rows, or split them.
 
     Example:
-      tracearena convert trips.csv places.csv --grid 32x32 --interval 30min
+      tracearena convert trips.csv events.csv --grid 32x32 --interval 30min
     """
     from tracearena import jobs
 

@@ -29,7 +29,7 @@ def deniability(
         Path, typer.Option("--synthetic", help="Synthetic traces: complete days of the users of the model.")
     ],
     k: Annotated[
-        int, typer.Option("--k", help="Number of users a trace must be plausible for, with its own.")
+        int, typer.Option("--k", help="Number of users a trace must be plausible for, including its own.")
     ] = 10,
     eta: Annotated[float, typer.Option("--eta", help="Width of a log-likelihood bucket.")] = 1.0,
     verifiers: Annotated[

@@ -67,7 +67,7 @@ def _print_proposal(reading: ReadingOptions, file: Path, error: FileError, as_js
     from tracearena.io.formats.archives import propose_folder_layout
 
     proposal = propose_folder_layout(file)
-    if proposal is None:
+    if proposal is None or not proposal.keywords:
         return
     if as_json:
         typer.echo(json.dumps({"readable": False, **error.to_dict(), "proposal": proposal.to_dict()}))

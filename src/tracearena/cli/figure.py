@@ -30,7 +30,9 @@ class FigureZeros(StrEnum):
 def figure(
     name: Annotated[
         str,
-        typer.Argument(help="Paper and number, such as contest-8; `list` prints all figures."),
+        typer.Argument(
+            metavar="FIGURE", help="Paper and number, such as contest-8; `list` prints all figures."
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder for the picture and its numbers. [default: figures]")
@@ -77,8 +79,13 @@ def figure(
     make = papers.figure(name)
     with replacing_all(), show_progress(name):
         make_folder(folder)
-        chosen = None if zeros is None else zeros.value
-        written = make(folder, data=data, seed=1 if seed is None else seed, zeros=chosen, tell=found.append)
+        written = make(
+            folder,
+            data=data,
+            seed=1 if seed is None else seed,
+            zeros=None if zeros is None else zeros.value,
+            tell=found.append,
+        )
     result: dict[str, Any] = {"figure": name, "files": [str(path) for path in written]}
     if as_json:
         result["findings"] = [finding.to_dict() for finding in found]

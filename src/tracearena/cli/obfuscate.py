@@ -44,6 +44,7 @@ def obfuscate(
     defence: Annotated[
         str,
         typer.Argument(
+            metavar="DEFENCE",
             help="Defence with its parameters, such as 'MRLH(1,1,0.5)' or "
             "'GeoInd(expected_noise=100m)'; join "
             "several with +.",
@@ -51,13 +52,15 @@ def obfuscate(
         ),
     ],
     original: Annotated[
-        Path, typer.Argument(help="Original traces in any format: events at places, or GPS points.")
+        Path,
+        typer.Argument(metavar="IN", help="Original traces in any format: events at places, or GPS points."),
     ],
     out: Annotated[
         Path,
         typer.Argument(
+            metavar="OUT",
             help="File for the obfuscated traces (.csv, .parquet, or a folder with --to partitions; for GPS "
-            "also .gpx or a GeoLife folder)."
+            "also .gpx or a GeoLife folder).",
         ),
     ],
     to: ReleaseToOption = None,

@@ -29,8 +29,8 @@ def budget(
 ) -> None:
     """Print what private releases of a file have spent, and how much is left.
 
-    The ledger is DATA.budget.json, next to the file. It is for the content of the file: a copy elsewhere has
-    a ledger of its own.
+    The ledger DATA.budget.json, in the same folder, belongs to the content of the file. A copy in another
+    folder has its own ledger.
 
     Example:
       tracearena budget trips.csv --total 4
@@ -62,7 +62,10 @@ def audit_privacy(
         str | None, typer.Option("--shares", help="Share of ε for each table, as for `synthesize`.")
     ] = None,
     runs: Annotated[
-        int, typer.Option("--runs", min=100, help="Most releases from each of two data sets, for each table.")
+        int,
+        typer.Option(
+            "--runs", min=100, help="Largest number of releases from each of the two data sets, per table."
+        ),
     ] = 20_000,
     as_json: JsonOption = False,
 ) -> None:
@@ -86,7 +89,9 @@ def audit_privacy(
         print_result({"method": str(algorithm), "confidence": CONFIDENCE, "bounds": bounds}, as_json)
     else:
         for one in found:
-            power = "" if one.runs >= one.needed else f"; {one.needed:,} runs would notice half the noise"
+            power = (
+                "" if one.runs >= one.needed else f"; {one.needed:,} runs would detect noise of half the size"
+            )
             typer.echo(
                 f"{one.table}: ε is at least {one.lower:.3f} and claimed to be {one.claim:.3f} "
                 f"({one.runs:,} runs, canary: {one.canary}{power})"
@@ -110,18 +115,18 @@ def check_private_inputs(
     reading: ReadingOptions, source: Input, virtual_users: int | None, seed: int | None, *, not_private: bool
 ) -> int:
     """Refuse whatever would be taken from the data, and return the number of virtual people."""
-    refuse_options("PrivateRoles: most visited places are taken from the data", top=reading.top)
+    refuse_options("PrivateRoles, because it takes places from the data", top=reading.top)
     if virtual_users is None:
         raise ParameterError(
-            "PrivateRoles needs --virtual-users N: how many people the data has is not public"
+            "PrivateRoles needs --virtual-users N: the number of people in the data is not public"
         )
     if reading.places is None:
         raise ParameterError(
-            "PrivateRoles needs --places FILE, a public list: the places that the data visits are not public"
+            "PrivateRoles needs --places FILE, a public list of places: the visited places are not public"
         )
     if reading.interval is None and not source.has_instants:
         raise ParameterError(
-            "PrivateRoles needs --interval, such as 1h: the instants that the data has are not public"
+            "PrivateRoles needs --interval, such as 1h: the instants of the data are not public"
         )
     if seed is not None and not not_private:
         raise ParameterError(
@@ -147,7 +152,7 @@ def fit_privately(
         saved = PrivateRoles.load(path)
         if saved != model:
             raise ParameterError(f"{path}: is a model of {saved!r}, not of {model!r}")
-        note(f"{path}: drawn from the model that was saved; nothing more is spent")
+        note(f"{path}: drawn from the saved model; this spends nothing")
         return saved
     if is_secret(seed):
         OpenDPNoise.require()

@@ -27,7 +27,9 @@ def pseudonymise(
     ],
     out: Annotated[
         Path,
-        typer.Argument(help="File for the anonymized traces, in the format of its name or else of IN."),
+        typer.Argument(
+            metavar="OUT", help="File for the anonymized traces, in the format of its name or else of IN."
+        ),
     ],
     id_table: Annotated[
         Path, typer.Option("--id-table", help="File for the secret ID table (such as ptable_*.csv).")

@@ -122,32 +122,11 @@ def usefulness(
     Example:
       tracearena score usefulness --original orgtraces.csv --obfuscated obftraces.csv
     """
-    from tracearena import metrics
-    from tracearena.io.formats.checkins import read_pois
-    from tracearena.io.places import read_id_pairs, read_places
-    from tracearena.metrics.transitions import BINS
+    from tracearena import jobs
 
-    if pois is None:
-        refuse_options("a release without --pois", category=category)
-    points = None
-    if pois is not None:
-        points = read_pois(pois) if pois.name.startswith("POI_") else read_places(pois)
-    truth = reading.read_events(original)
-    known = None if id_table is None else read_id_pairs(id_table)
-    released, _ = reading.read_obfuscated(reading.open(obfuscated), truth, id_table=known)
-    result: dict[str, Any] = {}
-    if points is not None:
-        chosen = category or "food"
-        result = metrics.poi_accuracy_score(truth.traces, released, points, category=chosen).to_dict()
-    grid = truth.traces.places.grid
-    bins = BINS if grid is None else max(grid.rows, grid.columns)
-    result |= {
-        "tp_tv": metrics.tp_tv(truth.traces, released),
-        "tp_tv_top50": metrics.tp_tv(truth.traces, released, top=50),
-        "tm_emd_x": metrics.tm_emd(truth.traces, released, "x", bins=bins),
-        "tm_emd_y": metrics.tm_emd(truth.traces, released, "y", bins=bins),
-        "tm_emd": metrics.tm_emd_sliced(truth.traces, released, bins=bins),
-    }
+    result = jobs.score_usefulness(
+        original, obfuscated, reading=reading, id_table=id_table, pois=pois, category=category
+    )
     print_result(result, as_json)
 
 

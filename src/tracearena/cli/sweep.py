@@ -43,7 +43,7 @@ class Knowledge(StrEnum):
 def sweep(
     reading: ReadingOptions,
     context: typer.Context,
-    out: Annotated[Path, typer.Argument(help="File for the table (CSV).")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File for the table (CSV).")],
     original: OriginalOption,
     reference: ReferenceOption = None,
     defences: DefencesOption = None,
@@ -214,7 +214,9 @@ def _find_most_frequent(names: Iterable[str | None]) -> str | None:
 def bounds(
     reading: ReadingOptions,
     context: typer.Context,
-    out: Annotated[Path, typer.Argument(help="File for the table (CSV), one row per defence.")],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="File for the table (CSV), one row per defence.")
+    ],
     original: OriginalOption,
     reference: ReferenceOption = None,
     defences: DefencesOption = None,
@@ -279,9 +281,12 @@ def bounds(
 @reads_traces()
 def tune(
     reading: ReadingOptions,
-    file: Annotated[Path, typer.Argument(help="Traces of all people, in any format.")],
+    file: Annotated[Path, typer.Argument(metavar="IN", help="Traces of all people, in any format.")],
     synthesizers: Annotated[
-        list[str], typer.Argument(help="Synthesizers to try, such as 'PPMTF(16,20)' 'PPMTF(16,200)' SGD.")
+        list[str],
+        typer.Argument(
+            metavar="SYNTHESIZER", help="Synthesizers to try, such as 'PPMTF(16,20)' 'PPMTF(16,200)' SGD."
+        ),
     ],
     by: Annotated[
         str,

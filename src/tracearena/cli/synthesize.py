@@ -68,9 +68,9 @@ def synthesize(
         Path | None,
         typer.Option(
             "--model",
-            help="PPMTF and PrivateRoles: model file. It is written during training; a finished one is used. "
-            "Of PPMTF, an unfinished one is resumed; or a folder with modelparameter_Itr<t>_*.csv of the "
-            "PPMTF tools.",
+            help="PPMTF and PrivateRoles: model file, written during training and used if it is finished. "
+            "PPMTF also resumes an unfinished one, and takes a folder with modelparameter_Itr<t>_*.csv of "
+            "the PPMTF tools.",
         ),
     ] = None,
     export: Annotated[

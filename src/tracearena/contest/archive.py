@@ -55,18 +55,18 @@ _MOST_FILES = 100_000
 
 @dataclass(frozen=True)
 class Archive:
-    """An archive that is unpacked: a contest's folder, and what its manifest says."""
+    """An unpacked archive: the folder of the contest, and its manifest."""
 
     folder: Path
     manifest: Mapping[str, Any]
 
     @property
     def digests(self) -> dict[str, str]:
-        """SHA-256 of every file by the manifest."""
+        """SHA-256 of every file, from the manifest."""
         return dict(self.manifest["sha256"])
 
     def files(self) -> list[str]:
-        """Return every file that is there but the manifest, by its name inside."""
+        """Return all files except the manifest, by their names in the archive."""
         found = (path for path in self.folder.rglob("*") if path.is_file())
         names = sorted(path.relative_to(self.folder).as_posix() for path in found)
         return [name for name in names if name not in (MANIFEST, SIGNATURE)]
@@ -79,22 +79,22 @@ def write_archive(
     originals: bool = False,
     signing_key: bytes | None = None,
 ) -> dict[str, Any]:
-    """Write a contest's folder with its results as one zip, and return the manifest.
+    """Write the folder of a contest with its results as one ZIP file, and return the manifest.
 
     The same folder gives the same bytes.
 
     Parameters
     ----------
     folder
-        A contest's folder, with ``results`` as `write_results` makes them.
+        The folder of the contest, with ``results`` from `write_results`.
     path
-        The archive; it appears when it is whole.
+        The archive; it appears when it is complete.
     originals
-        Whether the teams' original traces may be given away. Without them nobody can find utilities and
-        s_T again, and everything else still; obfuscated traces that were not released are left out too,
-        since a team may have handed in its originals as they are.
+        Whether to include the original traces. Without them, utilities and s_T cannot be computed again, but
+        everything else can. Obfuscated traces that were not released are then left out too, because a team
+        may have handed in its unchanged originals.
     signing_key
-        The contest's private key, of 32 bytes, where its manifest is to be signed.
+        The private key of the contest (32 bytes), to sign the manifest.
     """
     place = Path(folder)
     for needed in (contest_file.NAME, *_FOLDERS, f"{RESULTS}/{BOARD}"):
@@ -136,8 +136,8 @@ def read_archive(path: str | PathLike[str]) -> Iterator[Archive]:
     Raises
     ------
     FileError
-        For a file that is no such archive, is broken, or holds what does not belong there: links, names
-        that lead out of it or differ only by the case of letters, more than it may unpack to.
+        If the file is not an archive of a contest, is damaged, or contains links, names that lead out of it
+        or differ only in case, or more data than the limits allow.
     """
     place = Path(path)
     place.stat()

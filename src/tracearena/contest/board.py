@@ -35,13 +35,13 @@ class BoardRow:
     Attributes
     ----------
     team, role, data_set
-        Whose it is.
+        The participant and the number of the data set.
     utility
         s_U of the upload that counts, None without any upload.
     valid
         Whether the utility reaches the threshold.
     s_R_min, s_T_min
-        Re-identification and trace-inference privacy that the strongest attack leaves.
+        Re-identification and trace-inference privacy under the strongest attack.
     """
 
     team: str
@@ -59,12 +59,12 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Board:
-    """Rows by data set, the best by the score of its award first, and the attacks behind them.
+    """Rows by data set, sorted by the score of the award (best first), and the attacks behind them.
 
     Attributes
     ----------
     rules, roster
-        The contest.
+        The rules and the participants.
     rows
         One for each team and data set, and one for each sample with an upload.
     attacks
@@ -88,7 +88,7 @@ class Board:
         return sorted((row.team, row.data_set) for row in self.rows if row.valid and row.role != Role.SAMPLE)
 
     def with_names(self, names: Mapping[str, str]) -> Board:
-        """Return the same board with other names for some parties; the others keep theirs."""
+        """Return the same board with other names for some of the participants."""
         old = self.roster
         new = {name: names.get(name, name) for name in old.names()}
         roster = Roster(
@@ -115,20 +115,20 @@ class Board:
 def make_board(
     rules: Rules, roster: Roster, utilities: Iterable[UtilityRecord], attacks: Iterable[AttackRecord]
 ) -> Board:
-    """Compute the board; a pure function of its arguments, whatever order the records come in.
+    """Compute the board. The order of the records does not matter.
 
     Parameters
     ----------
     rules
-        Utility threshold and number of data sets a team; the pseudonymised team has one.
+        Utility threshold and number of data sets per team; the pseudonymised team has one.
     roster
-        Who takes part.
+        The participants.
     utilities
-        The last *valid* upload of a team and data set counts, by receipt number; if none is valid,
-        the last one. The pseudonymised team is unchanged, so without a record its utility is 1.
+        The last *valid* upload of a team and data set counts, by receipt number; if none is valid, the last
+        one. Without a record, the utility of the pseudonymised team is 1, because its traces are unchanged.
     attacks
-        The last upload of an attacker for a target, data set and kind counts, by receipt number.
-        Late ones must be left out by the caller (see `phase_at`).
+        The last upload of an attacker for a target, data set and kind counts, by receipt number. Leave out
+        late uploads before the call (see `phase_at`).
 
     Returns
     -------
@@ -247,7 +247,7 @@ class Roster:
         return [*self.teams, *extra, *self.samples]
 
     def role(self, name: str) -> Role:
-        """Return what somebody is; an unknown name is an error."""
+        """Return the role of a participant; an unknown name is an error."""
         if name in self.teams:
             return Role.TEAM
         if name in self.samples:
@@ -294,7 +294,7 @@ class AttackRecord:
     kind
         Re-identification (the score is s_R) or trace inference (s_T).
     score
-        From 0 (everything found out) to 1.
+        From 0 (everything was inferred) to 1.
     data_set
         Which of the target's data sets.
     receipt
@@ -320,7 +320,7 @@ class AttackRecord:
 
     @property
     def key(self) -> tuple[str, str, int, AttackKind]:
-        """What the attack is about; of several with the same key the last counts."""
+        """Attacker, target, data set and kind; of several attacks with the same key, the last one counts."""
         return self.attacker, self.target, self.data_set, self.kind
 
 
@@ -375,14 +375,14 @@ class Standing:
 
 @dataclass(frozen=True)
 class Award:
-    """One award and the order behind it.
+    """One award and its ranking.
 
     Attributes
     ----------
     name
         A fixed word, such as ``"best-anonymization"``.
     title
-        The same for people.
+        The name of the award for people.
     places
         The teams that compete for it, best first.
     """
@@ -393,7 +393,7 @@ class Award:
 
     @property
     def winners(self) -> tuple[str, ...]:
-        """The teams in first place; several share the award, none means that nobody earned it."""
+        """The teams in first place: several if they share the award, none if nobody earned it."""
         return tuple(place.team for place in self.places if place.place == 1)
 
     def to_dict(self) -> dict[str, Any]:
@@ -413,18 +413,18 @@ def make_awards(board: Board, preliminary: Mapping[str, float] | None = None) ->
     - ``best-anonymization-reidentification``, with two data sets only: highest s_R,min on the first.
     - ``best-reidentification``, ``best-trace-inference``: lowest sum of s_R or s_T over all valid
       data sets of the other teams and of the pseudonymised team; a missing attack counts 1.
-    - ``overall``, by a rule only: highest total (`totals`). By another rule its winners do not compete
-      for the awards of the attackers.
+    - ``overall``, only if the rules have it: highest total (`totals`). A rule can exclude its winners from
+      the awards for attacks.
 
-    Only teams compete: neither the pseudonymised team nor samples. A team with an invalid data set
-    cannot win with it, and a team that attacked no target cannot win for attacking.
+    Only teams compete, not the pseudonymised team and the samples. A team cannot win with an invalid data
+    set, and a team that attacked no target cannot win an award for attacks.
 
     Parameters
     ----------
     board
         The board.
     preliminary
-        Totals of a round before this one, by team; a team that is not there had none and counts 0.
+        Totals of an earlier round, by team; a missing team counts 0.
 
     References
     ----------
@@ -432,9 +432,8 @@ def make_awards(board: Board, preliminary: Mapping[str, float] | None = None) ->
 
     Notes
     -----
-    A sum runs over the targets that a team can have. A team whose own data set is invalid has one
-    target more than a team whose data set is valid, and so a sum with one more term: [contest]
-    compares sums, not means, and so do we.
+    The sum of a team is over all of its targets. A team whose own data set is invalid has one more target
+    than the others, so its sum has one more term. [contest] compares sums, not means, and so do we.
 
     Examples
     --------
@@ -471,7 +470,7 @@ def make_awards(board: Board, preliminary: Mapping[str, float] | None = None) ->
 def totals(board: Board, preliminary: Mapping[str, float] | None = None) -> dict[str, float]:
     """Return the total of every team with a valid data set: s_R,min of its first plus s_T,min of its last.
 
-    With a preliminary round it is that round's total plus `Rules.final_weight` times this one.
+    After a preliminary round, it is the total of that round plus `Rules.final_weight` times this one.
     """
     rules = board.rules
     own: dict[str, list[float]] = {}

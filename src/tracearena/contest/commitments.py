@@ -59,16 +59,16 @@ def commit(
 ) -> Commitment:
     """Return the commitment to an ID table, and to the users of the live board if there is one.
 
-    Without the salt the digest says nothing about the table, however few users there are.
+    Without the salt, the digest reveals nothing about the table, even if there are only a few users.
 
     Parameters
     ----------
     id_table
         The judge's table.
     live
-        Ids of the users of the live board; None where there is no such board.
+        Ids of the users of the live board; None if there is no such board.
     salt
-        The salt of a commitment that was made before, to say the same again; a fresh one if omitted.
+        The salt of an earlier commitment, to compute it again; a new one if omitted.
     seed
         None, for a real release, takes the salt from the operating system's cryptographic source.
         A seed is for experiments.
@@ -95,14 +95,14 @@ def commit(
 
 
 def verify(digest: str, id_table: IdTable, salt: str, live: Any = None) -> bool:
-    """Whether an opened table, salt and users of the live board are those of the published digest."""
+    """Whether an opened table, its salt and the users of the live board match the published digest."""
     _check_hex("digest", digest)
     _check_hex("salt", salt)
     return hmac.compare_digest(digest, _compute_digest(id_table, salt, live))
 
 
 def id_table_text(id_table: IdTable) -> str:
-    """Return an ID table as its CSV file, whatever its ids; this is what `commit` fixes.
+    """Return an ID table as CSV text; `commit` hashes this text.
 
     >>> id_table_text(IdTable(["P3", "P4"], ["bob", "a,b"]))
     'pse_id,user_id\\nP3,bob\\nP4,"a,b"\\n'
@@ -145,7 +145,7 @@ def _check_hex(name: str, value: str) -> None:
 def draw_live_users(user_ids: Any, share: float, *, seed: SeedLike = None) -> NDArray[Any]:
     """Draw the users of a target's live board, and return their ids, ascending.
 
-    There are as many as the share says, to the nearest user; at least one is drawn and one left.
+    Their number is the share of all users, rounded; at least one is drawn and at least one is left.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def draw_live_users(user_ids: Any, share: float, *, seed: SeedLike = None) -> ND
 
 
 def live_users(rules: Rules, user_ids: Any, *, seed: SeedLike = None) -> NDArray[Any] | None:
-    """Draw the users of a target's live board as the rules have it; None where they have no such board."""
+    """Draw the users of the live board of a target by the rules; None if there is no live board."""
     return draw_live_users(user_ids, rules.live_share, seed=seed) if rules.mode == "live" else None
 
 
@@ -205,7 +205,7 @@ def release_one(
 
 
 def refresh_at(rules: Rules, now: datetime) -> datetime:
-    """Return when the board that is shown now was made: the last of the hours at or before now.
+    """Return when the current live board was computed: the last refresh hour until now.
 
     >>> refresh_at(Rules(), datetime(2026, 5, 9, 14, 30, tzinfo=UTC)).isoformat()
     '2026-05-09T12:00:00+00:00'
@@ -218,7 +218,7 @@ def refresh_at(rules: Rules, now: datetime) -> datetime:
 
 
 def live_day(now: datetime) -> date:
-    """Return the day (UTC) to which an answer counts that is scored on the board now."""
+    """Return the day (UTC) to whose limit an answer counts that the live board scores now."""
     return require_utc(now, "now").date()
 
 

@@ -60,18 +60,18 @@ class ContestFile:
     Parameters
     ----------
     name
-        What the contest is called.
+        Name of the contest.
     teams
-        Teams that take part, numbered from 001. 000 is the pseudonymised team, the numbers after the
-        last are the sample teams; 999 is the highest.
+        Number of teams, which are numbered from 001. 000 is the pseudonymised team, and the numbers after the
+        last team are the sample teams; 999 is the highest number.
     rules, schedule
-        The rules, and when it takes place; without a schedule nothing is ever late.
+        The rules and the schedule; without a schedule nothing is late.
     names
-        What teams call themselves, by their numbers.
+        Names of teams, by their numbers.
     extra_time
-        Ends that come later for a team, by its number, as `Schedule.with_extra_time` takes them.
+        Later ends for single teams, by their numbers (see `Schedule.with_extra_time`).
     data
-        What the data is to be made from, or was; None where nothing is said of it.
+        The source of the data; None if not given.
 
     Examples
     --------
@@ -124,14 +124,14 @@ class ContestFile:
 
 
 def read_contest_file(path: str | PathLike[str], *, to_make: bool = False) -> ContestFile:
-    """Read a contest's file; an unknown key or a value that is not allowed is named with its place.
+    """Read the file of a contest; errors name the line of an unknown key or an invalid value.
 
     Parameters
     ----------
     path
         The file.
     to_make
-        Whether the contest is to be made from it: then its data must be named.
+        Whether the contest is created from it; the source of the data is then required.
     """
     file = Path(path)
     try:
@@ -213,7 +213,7 @@ def read_team_names(path: str | PathLike[str]) -> dict[str, str]:
 
 
 def format_contest_file(charter: ContestFile) -> str:
-    """Return a contest's file as TOML, with every rule in it."""
+    """Return the file of a contest as TOML, with all rules."""
     lines = [f"name = {_format_toml(charter.name)}", f"teams = {charter.teams}", "", "[rules]"]
     lines += [f"{rule} = {_format_toml(value)}" for rule, value in charter.rules.to_dict().items()]
     if charter.schedule is not None:
@@ -325,14 +325,14 @@ class DataSource:
         ``"city"``: virtual users learned from the embedded city. ``"traces"``: virtual users learned
         from the organiser's own traces. ``"files"``: official files that are ready.
     file, reference
-        The organiser's traces, of any format, and more traces of the same people.
+        The organiser's traces in any format, and more traces of the same people.
     format, grid, bounds, timezone
-        How they are read, as on the command line; what is left out is found in the files.
+        How they are read, as on the command line; recognised if omitted.
     folder
-        Where the files lie that are ready.
+        Folder of the official files.
     seed
-        For experiments, from 0 on: it repeats people and shuffles. Without one everything comes from
-        the system's cryptographic source.
+        Seed of people and shuffles, at least 0, for experiments. Without a seed, all randomness comes from
+        the cryptographic source of the system.
 
     Examples
     --------
@@ -381,20 +381,20 @@ class DataSource:
         return DataSource(source=self.source)
 
     def require_complete(self) -> None:
-        """Refuse an incomplete source, which does not name its traces or files."""
+        """Raise an error if the source does not name its traces or files."""
         for source, name in (("traces", "file"), ("files", "folder")):
             if self.source == source and getattr(self, name) is None:
                 raise ParameterError(f"source = {source!r} needs {name}")
 
     def with_absolute_paths(self, folder: Path) -> DataSource:
-        """Return the same with paths that count from a folder made absolute."""
+        """Return the same with absolute paths; relative ones count from the given folder."""
         given = {name: getattr(self, name) for name in _PATHS}
         return replace(
             self, **{name: (folder / path).absolute() for name, path in given.items() if path is not None}
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is said as plain values; what is not said is left out."""
+        """Return the given settings as plain values, without those that are not set."""
         said = {name: value for name, value in asdict(self).items() if value is not None}
         return {name: str(value) if isinstance(value, Path) else value for name, value in said.items()}
 

@@ -52,16 +52,17 @@ class ContestPlan:
     Parameters
     ----------
     teams
-        Teams that take part: numbers 1 … teams. Team 0 is the pseudonymised one, which has one data set,
-        the numbers after the last are the sample teams, whose data everybody gets; 999 is the highest.
+        Number of teams, which have the numbers 1 … teams. Team 0 is the pseudonymised team, which has one
+        data set. The numbers after the last team are the sample teams, whose data is public; 999 is the
+        highest number.
     users
         Virtual users of a team.
     days
         Days of every user, at least 2: the first half is reference, the second original.
     data_sets
-        1: ``data01_IDP`` only. 2: ``data02_TRP`` with other users too.
+        1: only ``data01_IDP``. 2: also ``data02_TRP``, with other users.
     sample_teams, pseudonymised_team
-        How many sample teams there are, and whether there is a pseudonymised one.
+        Number of sample teams, and whether there is a pseudonymised team.
     homes, only_seen
         As in `tracearena.synthesis.PPMTF.virtual_users`; the contest of 2019 had both.
 
@@ -98,7 +99,7 @@ class ContestPlan:
 
     @classmethod
     def of(cls, charter: ContestFile, *, homes: bool = True, only_seen: bool = True) -> ContestPlan:
-        """Return the sizes that a contest's file asks for."""
+        """Return the sizes that a contest file requires."""
         rules = charter.rules
         return cls(
             teams=charter.teams,
@@ -119,7 +120,7 @@ class ContestPlan:
         return extra | teams | samples
 
     def sets(self) -> list[tuple[int, int]]:
-        """Return team and number of every data set, the first ones of all teams first."""
+        """Return team and number of every data set; the first data sets of all teams come first."""
         return [
             (team, number)
             for number in range(self.data_sets)
@@ -139,7 +140,7 @@ class ContestPlan:
         )
 
     def require_agreement(self, charter: ContestFile) -> None:
-        """Refuse a contest's file that describes other data."""
+        """Raise an error if a contest file describes other data."""
         mine = self.rules()
         for name in ("users", "reference_days", "original_days", "data_sets", "sample_teams",
                      "pseudonymised_team"):  # fmt: skip
@@ -180,22 +181,22 @@ def write_contest_data(
     Parameters
     ----------
     folder
-        A folder that does not exist yet, or is empty. It appears when all is written.
+        A folder that does not exist or is empty. It appears when everything is written.
     model
-        What makes the virtual users.
+        The model that generates the virtual users.
     plan
-        How many of what.
+        Sizes of the data.
     charter
-        Name, rules and schedule, which must agree with the plan; by default the usual ones.
+        Name, rules and schedule, which must agree with the plan; defaults if omitted.
     seed
-        Seed of the users; each team's own seed follows from it and is in the manifest. None, for a
-        real contest, draws from the system's source and leaves no seed anywhere.
+        Seed of the users; the seeds of the teams follow from it and are in the manifest. None, for a real
+        contest, draws from the cryptographic source of the system and stores no seed.
     shuffle_seed
         Seed of the pseudonymised team's ID table and of the salt of its commitment, for experiments.
         None, for a real contest, takes both from the operating system's cryptographic source: a short
         seed could be guessed.
     about
-        What the manifest should say of the model.
+        Description of the model, for the manifest.
     """
     charter = charter or ContestFile(teams=plan.teams, rules=plan.rules())
     plan.require_agreement(charter)

@@ -38,7 +38,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Discrepancy:
-    """One thing in an archive that is not as it must be.
+    """One difference between an archive and what a check expects.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Discrepancy:
     where
         The file and, if there is one, the row and the column, or the place in a JSON file.
     expected, found
-        What the check gives, and what the archive has.
+        The value from the check, and the value in the archive.
     """
 
     what: str

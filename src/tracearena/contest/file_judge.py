@@ -49,20 +49,20 @@ _Attack: TypeAlias = tuple[str, PwsName, tuple[Path, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """The scores of the judge.
+    """The result of `judge`.
 
     Attributes
     ----------
-    intake, rules
-        What the folder holds, with the files whose names say that they do not count, and the rules by
-        which it was judged.
+    intake
+        The files of the folder.
+    rules
+        The rules of the contest.
     utilities, attacks
         The records that count.
     refused
-        What does not count, from the names and from the contents, by file.
+        Files that do not count, because of their names or their contents.
     places, sensitive_places
-        How many regions there are, and how many of them are sensitive; without any of these their weight
-        has no effect.
+        Number of regions, and of sensitive regions; without sensitive regions their weight has no effect.
     """
 
     intake: ContestFolder
@@ -74,7 +74,7 @@ class Judgement:
     sensitive_places: int
 
     def board(self) -> Board:
-        """Return the board of what counts."""
+        """Return the board of the submissions that count."""
         roster = Roster(
             teams=self.intake.teams,
             pseudonymised=self.intake.pseudonym_team,

@@ -26,7 +26,7 @@ class Phase(StrEnum):
 
 
 class Gate(StrEnum):
-    """How an upload is treated: too early, accepted, or stored and marked as late."""
+    """What happens to an upload: too early, accepted, or stored and marked as late."""
 
     EARLY = "early"
     OPEN = "open"
@@ -37,8 +37,8 @@ class Gate(StrEnum):
 class Schedule:
     """Begin and end of each phase: half-open intervals on one clock.
 
-    A phase includes its begin and excludes its end. Between two phases there may be a pause, in
-    which the judge works and nothing is taken. The results stay open.
+    A phase includes its beginning and excludes its end. Between two phases there may be a pause, in which the
+    judge works and no files are accepted. The results stay open.
 
     Times must carry a time zone; they are kept in UTC.
 
@@ -122,8 +122,8 @@ class Schedule:
     def with_time(self, point: str, at: datetime) -> Schedule:
         """Return a schedule with one begin or end at another time.
 
-        A phase that begins in the moment when the one before it ends begins with its new end. An end that is
-        put off beyond the pause after it takes the pause along.
+        If a phase begins exactly when the previous one ends, both times move together. If an end moves past
+        the pause after it, the pause moves too and keeps its length.
 
         >>> begin = datetime(2026, 5, 4, tzinfo=UTC)
         >>> later = Schedule.weeks(begin).with_time("anonymization_end", begin + timedelta(days=8))
@@ -143,13 +143,13 @@ class Schedule:
     def with_extra_time(self, ends: Mapping[str, Any]) -> Schedule:
         """Return the schedule of a team that has more time than the others.
 
-        Whatever ends later for one team ends before the next phase begins for everybody.
+        Extra time must end before the next phase begins for everybody.
 
         Parameters
         ----------
         ends
-            Some of `ENDS`, as ISO 8601 texts with a time zone. One that is earlier than everybody's changes
-            nothing.
+            Some of `ENDS`, as ISO 8601 texts with a time zone. A time before the end for everybody has no
+            effect.
 
         Examples
         --------
@@ -190,7 +190,7 @@ class PhaseAnswer:
     obfuscated, attacks
         What happens to obfuscated traces and to an attack that arrive now.
     next_change
-        When the current phase ends or, in a pause, the next one begins; None once the results are open.
+        End of the current phase or, in a pause, beginning of the next one; None when the results are open.
     time_left
         From now to `next_change`.
     """

@@ -37,15 +37,15 @@ class ContestRelease:
     Attributes
     ----------
     new, before
-        Data sets that got their pseudonyms now, and those that have them already and keep them.
+        Data sets that got pseudonyms in this call, and those that had them before.
     invalid
         Data sets whose utility is below the threshold, with the utility.
     missing
-        Data sets of which nothing was handed in that can be read.
+        Data sets without a readable submission.
     commitments
-        Hash and salt of every ID table, by the name of its file.
+        Hash and salt of every ID table, by file name.
     refused
-        Files of this phase that do not count, and why.
+        Files of this phase that do not count, with reasons.
     """
 
     new: tuple[Target, ...]
@@ -68,14 +68,14 @@ class ContestRelease:
 
 
 def release_all(intake: ContestFolder, *, seed: SeedLike = None) -> ContestRelease:
-    """Pseudonymise the valid data sets that are not released yet, and publish them with all commitments.
+    """Pseudonymise all valid data sets that are not released yet, and publish them with all commitments.
 
-    An ID table that is there is never drawn again: a second call changes no file.
+    An existing ID table is never drawn again, so a second call changes no file.
 
     Parameters
     ----------
     intake
-        A contest's folder, as `tracearena.contest.data` lays it out.
+        The folder of a contest, as made by `write_contest_data`.
     seed
         For experiments. None, for a real contest, takes shuffles and salts from the system's
         cryptographic source.
@@ -184,15 +184,15 @@ def write_answer(answer: IdTable | Traces, path: str | PathLike[str]) -> None:
 def attack_all(intake: ContestFolder, *, seed: int = SEED) -> ContestFolder:
     """Run the sample attacks of the rules on every valid release, and read the folder again.
 
-    They see what every team sees: reference traces and released traces. Answers that are there from
-    the same files, attack and seed are kept, so a run that was stopped continues.
+    The attacks use what every team has: reference traces and released traces. Existing answers for the same
+    files, attack and seed are kept, so an interrupted run resumes.
 
     Parameters
     ----------
     intake
         The contest's folder.
     seed
-        Seed of attacks that draw; it is part of what an answer is kept by.
+        Seed of attacks that use randomness; answers with another seed are computed again.
     """
     desk = FileJudge(intake)
     targets, names = intake.targets(), desk.rules.sample_attacks

@@ -63,23 +63,23 @@ class ReportData:
     Attributes
     ----------
     title, lead
-        What stands above the page.
+        Heading and first paragraph of the page.
     board, awards
         The result.
     players
-        How teams play, where that is known.
+        Methods of the teams, if known.
     look
-        Gives the data set behind a row of the board to look at; None where there are scores only.
+        Returns the data set of a row of the board; None if there are only scores.
     samples, cheating
-        Sample defences, and the cheating anonymization with more and more people, where they were tried.
+        Sample defences, and the cheating anonymization with growing shares of people, if they were run.
     afterwards
-        The teams' defences of a few people, met by every attack that there is, where that was tried.
+        The teams' defences for a few people under all attacks, if they were run.
     commitments
-        Hash and salt of every ID table, by whose it is.
+        Hash and salt of every ID table, by data set.
     refused
         Files that do not count.
     command, seed
-        What makes the same page again.
+        Command and seed that make the same page.
     """
 
     title: str
@@ -111,7 +111,7 @@ class ReportData:
         return team if self.rules.data_sets == 1 else f"{team} / {data_set}"
 
     def method(self, team: str, attribute: str) -> str | None:
-        """Return what a team does, if it is known: its idea, defence, identification or inference."""
+        """Return the method of a team, if known: its idea, defence, identification or inference."""
         player = self.players.get(team)
         return None if player is None else getattr(player, attribute)
 
@@ -142,7 +142,7 @@ def select_compared_rows(board: Board) -> list[BoardRow]:
 
 
 def summary(board: Board, awards: Sequence[Award], refused: Sequence[Refusal] = ()) -> dict[str, Any]:
-    """Return a board with everything that follows from it, as plain values for JSON."""
+    """Return a board, awards and sums as plain values for JSON."""
     points = select_compared_rows(board)
     valid = [row for row in points if row.role is Role.TEAM]
     return {
@@ -167,16 +167,16 @@ def build_report_data(
     preliminary: Mapping[str, float] | None = None,
     **more: Any,
 ) -> ReportData:
-    """Return the data of a report of a board, with names of teams.
+    """Return the data of the report of a board, with the names of teams.
 
     Parameters
     ----------
     names
-        What parties of the board are called on the page.
+        Names of the participants on the page.
     preliminary
         As in `make_awards`.
     **more
-        What else an `ReportData` has; `look` is asked for rows under their names on the page.
+        Other fields of `ReportData`; `look` gets rows with their names on the page.
     """
     called = dict(names or {})
     board = board.with_names(called)
@@ -208,7 +208,7 @@ def write_results(
     refused: Sequence[Refusal] = (),
     preliminary: Mapping[str, float] | None = None,
 ) -> list[Path]:
-    """Write board, matrices, sums, awards and what was refused, and return the files.
+    """Write board, matrices, sums, awards and refused files, and return the paths.
 
     ``utility.csv`` and the two matrices have the layout that `read_score_tables` reads.
     """
@@ -258,11 +258,11 @@ class ScoreTables:
     has_pseudonymised
         Whether 000 has a row.
     data_sets
-        1, or 2 if any row is of a second one.
+        2 if any row belongs to a second data set, otherwise 1.
     utilities, attacks
         The judge's records.
     minimum_columns
-        Last columns that hold in every row the minimum of the others: published minima, not attacks.
+        Last columns that contain the minimum of the others in every row: published minima, not attacks.
     """
 
     teams: tuple[str, ...]
@@ -274,7 +274,7 @@ class ScoreTables:
     minimum_columns: tuple[str, ...]
 
     def board(self, rules: Rules | None = None) -> Board:
-        """Return the board, by these rules or by the usual ones; the data sets are those of the tables."""
+        """Return the board under these rules, or the default rules; the data sets are those of the tables."""
         by = replace(rules or Rules(), data_sets=self.data_sets)
         names = PSEUDONYMISED if self.has_pseudonymised else None
         roster = Roster(teams=self.teams, pseudonymised=names, samples=self.samples)
@@ -288,8 +288,8 @@ def read_score_tables(
 
     Notes
     -----
-    A last column that is no team's and equals in every row the minimum of the others is left out of
-    the attacks. Nothing hangs on whether it was one: no minimum changes with it.
+    If the last column does not belong to a team and equals the minimum of the others in every row, it is not
+    counted as an attack. This does not change any minimum.
     """
     utilities = _read_utilities(Path(utility))
     matrices = {

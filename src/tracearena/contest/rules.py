@@ -70,43 +70,43 @@ class Rules:
     reference_days, original_days
         Days known to every attacker, and days to be defended.
     data_sets
-        Data sets a team defends: 1, or 2 as in 2019, where the first is defended against
-        re-identification and the second against trace inference.
+        Data sets per team: 1, or 2 as in 2019, where the first is defended against re-identification and the
+        second against trace inference.
     sample_teams
         Teams whose traces everybody gets, originals included, to practise on.
     pseudonymised_team
         Whether one more team's traces, only pseudonymised, are a target for all.
     sample_attacks
-        Attacks that the judge runs on every target, by their names in the catalogue; adaptive attacks,
-        which must be given the defence, are not among them. The word ``"strongest"`` stands for all who weigh
-        everything they know (`UNINFORMED_ATTACKS`).
+        Attacks that the judge runs on every target, by their names in the catalogue. Adaptive attacks are not
+        allowed, because they need the defence. ``"strongest"`` stands for all attacks in
+        `UNINFORMED_ATTACKS`.
     utility_threshold
         Lowest utility of a valid data set (equality is valid), from 0 to 1.
     utility_rule
         How a set of places is scored: ``"paper"`` caps the mean distance, ``"2019"`` averages
         the capped distances.
     utility_limit_km, inference_limit_km
-        Distances from which on a place is useless, or an inference has failed.
+        Distances from which a place is useless, or an inference has failed.
     sensitive_weight
         Weight of a sensitive place in the trace-inference score; other places weigh 1.
     overall_total
-        Whether there is an overall award too, for the highest total of a team: s_R,min of its first
-        data set plus s_T,min of its last.
+        Whether there is also an overall award for the highest total of a team: s_R,min of its first data set
+        plus s_T,min of its last.
     final_weight
-        Where a preliminary round went before: total = preliminary + `final_weight` × this round.
+        Weight after a preliminary round: total = preliminary + `final_weight` × this round.
     winner_takes_attack_awards
-        Whether the overall winner competes for the awards of the attackers as well.
+        Whether the overall winner may also win the awards for attacks.
     obfuscated_uploads
-        Uploads of a team and data set in the anonymization phase.
+        Limit of uploads per team and data set in the anonymization phase.
     attack_uploads
-        Uploads of a team per target in the attack phase.
+        Limit of uploads per team and target in the attack phase.
     largest_file_mb, largest_listed_ids
         Limits of one file: megabytes of 2^20 bytes, and place ids listed in it.
     mode
-        ``"sealed"``: an attack upload is answered by a receipt only. ``"live"``: there is a board
-        while the attack phase runs.
+        ``"sealed"``: the only answer to an attack is a receipt. ``"live"``: there is a board during the
+        attack phase.
     live_share
-        Share of the users that the live board is computed from; the others decide the final scores.
+        Share of the users on whom the live board is computed; the final scores are computed on the others.
     live_decimals, live_answers_a_day, live_refresh_hours
         Decimals on the live board, scored answers per attacker, target and day, and the hours
         (UTC) at which the board changes.
@@ -169,7 +169,7 @@ class Rules:
             )
 
     def name_data_set(self, number: int) -> str:
-        """Return the name of a team's data set: that of its challenge if teams defend two.
+        """Return the name of a data set; with two data sets per team, the name of its challenge.
 
         >>> Rules().name_data_set(1), Rules(data_sets=2).name_data_set(2)
         ('data set', 'data set against trace inference (TRP)')
@@ -182,14 +182,14 @@ class Rules:
 
     @property
     def challenge(self) -> str:
-        """What the teams compete in, by the names of [contest] footnote 3."""
+        """The challenge or challenges, with their names in [contest] footnote 3."""
         if self.data_sets == 1:
             return "trace-inference challenge"
         return "re-identification challenge and trace-inference challenge"
 
     @property
     def scoring(self) -> Scoring:
-        """How releases and attacks are scored by these rules."""
+        """The scoring of releases and attacks under these rules."""
         return Scoring(**{field.name: getattr(self, field.name) for field in fields(Scoring)})
 
     def is_valid(self, utility: float | None) -> bool:
@@ -199,7 +199,7 @@ class Rules:
     def select_counting(self, newest_first: Iterable[tuple[U, float]]) -> tuple[U, float] | None:
         """Return which of the uploads for a data set counts, each with its utility; None if there is none.
 
-        It is the last valid one, or the last one at all if none is valid.
+        It is the last valid one, or the last one if none is valid.
 
         >>> Rules().select_counting([("third", 0.2), ("second", 0.8), ("first", 0.9)])
         ('second', 0.8)
@@ -220,7 +220,7 @@ class Rules:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Rules:
-        """Make rules from plain values; what is left out keeps its default."""
+        """Make rules from plain values; missing rules have their defaults."""
         known = [rule.name for rule in fields(cls)]
         for name in values:
             if name not in known:
@@ -236,7 +236,7 @@ class Rules:
         """Return the rules as plain sentences, in the order of the contest.
 
         >>> Rules().explain()[-1]
-        'Sealed: the answer to an attack upload is a receipt, whether the attack is right or not; ...'
+        'Sealed: you get a receipt for each attack that you upload, whether or not the attack is right. ...'
         """
         return [sentence for _, sentences in self.chapters() for sentence in sentences]
 
@@ -244,7 +244,7 @@ class Rules:
         """Return the sentences of `explain` under headings, for a page.
 
         >>> [heading for heading, _ in Rules().chapters()]
-        ['Whose traces', 'Handing in', 'Scores', 'Awards', 'What is shown when']
+        ['Whose traces', 'Handing in', 'Scores', 'Awards', 'What is shown, and when']
         """
         return [
             (translate("Whose traces"), _describe_data(self)),

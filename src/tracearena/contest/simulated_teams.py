@@ -25,11 +25,11 @@ class SimulatedTeam:
     Attributes
     ----------
     name
-        What the team calls itself.
+        Name of the team.
     idea
         Its defence in a few words, for people who have not read the papers.
     defence, identification, inference
-        Names in the catalogue; None where the team does not attack in that way.
+        Names in the catalogue; None if the team does not make this attack.
     """
 
     name: str
@@ -44,7 +44,7 @@ class SimulatedTeam:
         return [name for name in (self.identification, self.inference) if name]
 
     def obfuscate(self, original: Traces, *, seed: SeedLike) -> ObfuscatedTraces:
-        """Return what the team hands in to hide its people."""
+        """Return the obfuscated traces that the team hands in."""
         return validation.run_transform(catalogue.create(self.defence, "obfuscator"), original, seed=seed)
 
 

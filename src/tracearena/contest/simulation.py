@@ -67,13 +67,13 @@ class Entrant:
     Attributes
     ----------
     name, player
-        Whose it is; the pseudonymised team has no player.
+        The team; the pseudonymised team has no player.
     reference, original
-        Its people: the days that everybody knows, and the days that it defends.
+        Reference and original traces of its people.
     obfuscated, utility, valid
-        What it handed in, and what the judge said.
+        The submitted traces, their utility, and whether they are valid.
     release, commitment
-        Of a valid data set: pseudonymised once, its ID table fixed by a salted hash.
+        For a valid data set, the release under pseudonyms, and the commitment to its ID table.
     """
 
     name: str
@@ -94,20 +94,20 @@ class SimulatedContest:
     Attributes
     ----------
     seed, rules
-        What makes it again.
+        Seed and rules, which reproduce the contest.
     entrants
-        Every team in the order of the cast, then the pseudonymised one.
+        All teams in the order of `SIMULATED_TEAMS`, then the pseudonymised one.
     practice
         Reference and original traces of the sample teams, which everybody knows.
     samples
         Sample defences on the first sample team, against every attack of the contest.
     cheating
-        The cheating anonymization with more and more people taking part, likewise.
+        The cheating anonymization with growing shares of people, under the same attacks.
     board, awards
         The result.
     afterwards
-        The teams' defences on some people of the first sample team, against the attacks of the contest
-        and those that the judge was asked to make besides, with the band of each; empty if there were none.
+        The teams' defences on some people of the first sample team, under the attacks of the contest and the
+        additional `attacks`, with their bounds; empty without additional attacks.
     """
 
     seed: int
@@ -135,7 +135,7 @@ class SimulatedContest:
         return next(one for one in self.entrants if one.name == name)
 
     def to_report_data(self, command: str) -> ReportData:
-        """Return the data of its report, as of a contest held by files."""
+        """Return the data of its report, as for a contest held by files."""
         rules = self.rules
         winners = " and ".join(self.awards[0].winners) or "Nobody"
         places = self.awards[0].places
@@ -208,21 +208,21 @@ def simulate_contest(
     Parameters
     ----------
     teams
-        Number of competing teams, 2 to 21, taken from the cast in order.
+        Number of competing teams, 2 to 21: the first ones of `SIMULATED_TEAMS`.
     users, days
-        Virtual users of each team and their days; the first half is reference, the second original.
-        No two teams share anybody.
+        Virtual users of each team, and their days; the first half is reference, the second original. No
+        person belongs to two teams.
     maker
-        A trained model that makes the virtual users; by default PPMTF+, learned from a thousand
-        people of the simulated city.
+        A trained model for the virtual users; by default PPMTF+, trained on a thousand people of the
+        simulated city.
     attacks
-        Attacks that the judge makes besides, such as ``("strongest",)``: on the teams' defences of at
-        most 100 people of the first sample team, when the awards are given. They count for nobody.
+        Additional attacks, such as ``("strongest",)``, that the judge runs after the awards on the teams'
+        defences for at most 100 people of the first sample team. They do not change the scores.
     seed
-        Seed of everything, the pseudonyms and the salts of the commitments included: a real contest
-        draws those from the operating system.
+        Seed of all randomness, including pseudonyms and salts, which a real contest draws from the operating
+        system.
     tell
-        Whom to tell of progress.
+        Called with the progress.
 
     Examples
     --------

@@ -48,24 +48,24 @@ ANSWERS = "answers"
 
 @dataclass(frozen=True)
 class ContestFolder:
-    """The files of a contest, as far as their names determine them.
+    """The files of a contest, sorted by what their names say.
 
     Attributes
     ----------
     folder, judge, submissions
-        The contest's folder, and where in it the judge's files and those of the teams lie.
+        The folder of the contest, and in it the folders of the judge and of the submissions.
     charter, rules_file
-        Name, rules and schedule, and the file they come from; without a ``contest.toml`` the usual ones.
+        Name, rules and schedule, and their file; without a ``contest.toml`` the default rules.
     teams
-        Numbers of the teams that take part.
+        Numbers of the teams.
     versions
-        Every file that may count, by its name. Several of one name stand in the order in which they came.
+        All files that may count, by name; several with the same name are in the order of their arrival.
     answers
-        The judge's own attacks, by the attack and the name of the file.
+        The judge's own attacks, by attack and file name.
     refused
         What does not count.
     has_arrivals
-        Whether there is a list of when files came; without one nothing is late.
+        Whether there is a list of arrival times; without it no file is late.
     """
 
     folder: Path
@@ -97,7 +97,7 @@ class ContestFolder:
         return PSEUDONYMISED if there and self.rules.pseudonymised_team else None
 
     def targets(self) -> list[Target]:
-        """Return every data set that there may be, the pseudonymised team's last."""
+        """Return all possible data sets, that of the pseudonymised team last."""
         numbers = range(1, self.rules.data_sets + 1)
         found = [(team, number) for team in self.teams for number in numbers]
         if not self.has_contest_file:
@@ -106,16 +106,16 @@ class ContestFolder:
         return found + extra
 
     def path(self, kind: str, target: Target) -> Path | None:
-        """Return the last file of a kind about a data set, if there is one."""
+        """Return the last file of a kind for a data set, if there is one."""
         return next(reversed(self.submission_files(kind, target)), None)
 
     def submission_files(self, kind: str, target: Target) -> tuple[Path, ...]:
-        """Return all files of a kind about a data set, in the order in which they came."""
+        """Return all files of a kind for a data set, in the order of their arrival."""
         purpose = next(name for name, number in DATA_SETS.items() if number == target[1])
         return self.versions.get(PwsName(kind=kind, team=int(target[0]), purpose=purpose), ())
 
     def display_path(self, path: Path) -> str:
-        """Return a path as people see it: inside the contest's folder."""
+        """Return a path relative to the folder of the contest, for messages."""
         return format_path(path, self.folder)
 
 
@@ -125,11 +125,11 @@ def read_submissions(folder: Path, rules: Path | None = None, *, originals: bool
     Parameters
     ----------
     folder
-        As `tracearena.contest.data` lays it out, or one folder with all files in it.
+        As made by `write_contest_data`, or one folder with all files.
     rules
-        The contest's file, if it lies elsewhere.
+        The contest file, if it is in another folder.
     originals
-        Whether the original traces of every team must be there.
+        Whether the original traces of all teams are required.
     """
     if not folder.is_dir():
         raise FileError.whole(folder, "this folder does not exist", "no-folder")
@@ -470,7 +470,7 @@ class Refusal:
     code
         A fixed word: one of the checker's verdicts, or ``late``, ``early``, ``wrong-name``, ``twice``, …
     reason
-        The same for people, with the row if there is one.
+        The reason as a sentence, with the row if there is one.
     """
 
     file: str

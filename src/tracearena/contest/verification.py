@@ -65,14 +65,14 @@ class Verification:
     name
         The contest.
     checked
-        How many files, commitments, releases, utilities and attacks were compared with the archive.
+        Numbers of files, commitments, releases, utilities and attacks that were compared.
     assumed
-        Scores that could not be found again, for the original traces are not in the archive.
+        Scores that could not be computed again, because the archive has no original traces.
     findings
-        What is wrong; empty if nothing is.
+        All differences; empty if there are none.
     signed_by
-        The public key that signed the archive, None if nobody did. Anybody can make a key: compare it with
-        the one that the contest showed.
+        The public key of the signature; None without a signature. Compare it with the key on the rules page
+        of the contest, because anybody can make a key.
     """
 
     name: str
@@ -83,7 +83,7 @@ class Verification:
 
     @property
     def is_right(self) -> bool:
-        """Whether everything that can be checked is as the archive says."""
+        """Whether there are no differences."""
         return not self.findings
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,19 +101,19 @@ class Verification:
 def verify_archive(path: str | PathLike[str], *, key: str | None = None) -> Verification:
     """Judge an archive from scratch, and compare everything with its content.
 
-    Every file has the hash of the manifest; every ID table (with the users of a live board) opens its
-    commitment; what was released is the upload under the ID table; utilities, all s_R and s_T, board and
-    awards are those of the results, to 10⁻¹². Every file that was handed in is listed; every receipt of a
-    contest on a server is in the signed lists that were published, and was judged or refused; the audit log
-    has no gap. A file that is no archive is an error; whatever is wrong inside is a finding.
+    These checks are made: every file has the hash in the manifest; every ID table (with the users of a live
+    board) matches its commitment; every release is the upload under its ID table; utilities, s_R, s_T, board
+    and awards equal the results to 10⁻¹². All submitted files are listed; all receipts of a contest on a
+    server are in the published signed lists, and were judged or refused; the audit log has no gap. A file
+    that is not an archive is an error; every other problem is a finding.
 
     Parameters
     ----------
     path
         The archive.
     key
-        The contest's public key, 64 hexadecimal digits, as its rules page shows it. Without it the archive
-        may be signed by anybody.
+        The public key from the rules page of the contest (64 hexadecimal digits). Without it, anybody may
+        have signed the archive.
     """
     if key is not None and not re.fullmatch("[0-9a-f]{64}", key):
         raise ParameterError.of("key", key, "64 hexadecimal digits in lower case")

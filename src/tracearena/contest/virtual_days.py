@@ -29,9 +29,9 @@ LEARNED_HOURS = (6, 18)
 def contest_training(traces: Traces) -> Traces:
     """Return the part of the training traces that the contest's generator learns from.
 
-    Where a day has instants at least every half hour from 6:00 to 18:00, these are kept, in slots of
-    an hour: at home from 6:00 to 8:00 and from 16:00 to 18:00, people are seen to leave and to come
-    back in the hours that are handed out. Other traces stay as they are.
+    If a day has instants at least every half hour from 6:00 to 18:00, these are kept, in slots of an hour.
+    People are then at home from 6:00 to 8:00 and from 16:00 to 18:00, and the published hours show them
+    leaving and returning. Other traces are returned unchanged.
 
     References
     ----------
@@ -119,19 +119,19 @@ CLOSE = 0.001
 
 @dataclass(frozen=True, eq=False)
 class ShortWalk:
-    """What a contest's generator learns from and hands out, if it walks in steps shorter than the traces'.
+    """A walk in steps that are shorter than the interval of the training traces.
 
     Attributes
     ----------
     learned
-        The training traces, or the part of them that is learned from.
+        The training traces, or the part that is used for training.
     steps
-        Steps from one of their instants to the next.
+        Number of steps per instant.
     handed
         The times that are handed out.
     before
-        Steps that are put before the first instant of a day. Nothing is known of them: people live there
-        as in the first slot, at home, and nothing of it is handed out.
+        Number of steps before the first instant of a day. They are invented: people follow the first slot and
+        are at home. They are not handed out.
 
     References
     ----------
@@ -146,7 +146,7 @@ class ShortWalk:
 
     @classmethod
     def of(cls, training: Traces, step_s: int = STEP_S) -> ShortWalk:
-        """Lay a walk in steps of `step_s` seconds through the days of the training traces."""
+        """Build a walk in steps of `step_s` seconds for the days of the training traces."""
         require_whole("walk", step_s, at_least=1)
         learned = contest_training(training)
         clock = learned.clock
@@ -161,7 +161,7 @@ class ShortWalk:
 
     @property
     def step_s(self) -> int:
-        """Seconds of a step."""
+        """Length of a step in seconds."""
         return self.learned.clock.interval_s // self.steps
 
     @property
@@ -179,7 +179,7 @@ class ShortWalk:
         return self.before + (self.handed.start_s - self.learned.clock.start_s) // self.step_s
 
     def training(self) -> Traces:
-        """Return the traces to train on: filled in step by step, in slots of an hour or longer ones."""
+        """Return the training traces, filled in at every step, in slots of at least an hour."""
         from tracearena.synthesis.short_steps import ShortSteps
 
         clock = self.learned.clock
@@ -191,11 +191,12 @@ class ShortWalk:
         return filled.replace(clock=slots, timestamps=None)
 
     def build_model(self, model: PPMTF, *, homes: bool, only_seen: bool) -> ShortStepModel:
-        """Return what makes virtual users of a model that was trained on `training()`, at the right pace.
+        """Return a generator of virtual users, from a model that was trained on `training()`.
 
-        The pace is that at which virtual users stay where they are, from one instant of the training
-        traces to the next, as often as the people of these. It is first read from a walk that proposes a
-        move at every step (`solve_pace`), then corrected by walks at the pace found.
+        The pace is the probability that a step proposes a move. It is chosen so that virtual users stay in
+        place from one instant of the training traces to the next as often as the training people do. A first
+        value comes from a walk that proposes a move at every step (`solve_pace`); walks at that pace then
+        correct it.
         """
         from tracearena.synthesis.ppmtf.generation import DayWalk
 
@@ -225,7 +226,7 @@ class ShortWalk:
         return ShortStepModel(model, self, replace(walk, pace=pace), reached)
 
     def compute_stay_share(self) -> float:
-        """Return the share of transitions in the hours handed out that stay in place; 0 without any."""
+        """Return the share of transitions in the published hours that stay in place; 0 if there are none."""
         learned = self.learned
         start = departures(learned)
         start = start[learned.clock.second_of_day(learned.instants[start]) >= self.handed.start_s]

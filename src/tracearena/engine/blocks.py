@@ -36,8 +36,8 @@ _DRAWS_PER_BLOCK = 2**16
 class BroadcastValue(Generic[T]):
     """A value that the blocks of several calls need (`fold_blocks`).
 
-    What a function refers to travels with it, whenever it does. This is sent to a cluster once, and stays
-    there until nobody here holds it any more.
+    Values that a function refers to are sent to a cluster with every call. A `BroadcastValue` is sent once,
+    and stays there as long as this object exists.
     """
 
     def __init__(self, value: T) -> None:
@@ -45,7 +45,7 @@ class BroadcastValue(Generic[T]):
         self._there: WeakKeyDictionary[Cluster, Any] = WeakKeyDictionary()
 
     def in_cluster(self, cluster: Cluster) -> Any:
-        """Return it as something that tasks can take for an argument, handed over if it was not before."""
+        """Return the value as an argument for tasks; it is sent to the cluster on first use."""
         if cluster not in self._there:
             self._there[cluster] = cluster.keep(self.value)
         return self._there[cluster]
@@ -75,20 +75,20 @@ def run_blocks(
     Parameters
     ----------
     work
-        Should release the GIL (NumPy, or Numba with ``nogil=True``) and write only to its own part
-        of any shared array. In a cluster it travels to the workers with all it refers to, and must
-        return what it makes: arrays that it writes to are copies there.
+        Should release the GIL (NumPy, or Numba with ``nogil=True``) and write only to its own part of a
+        shared array. In a cluster it is sent to the workers with all values that it refers to, and must
+        return its result, because arrays that it writes to are copies there.
     ranges
-        Ascending and apart from each other.
+        Ascending ranges that do not overlap.
     rows
-        Arrays of which a block needs rows ``first:stop`` alone; a cluster sends it no others.
+        Arrays of which a block needs only the rows ``first:stop``; in a cluster only these are sent.
     anywhere
-        The work can travel: where `use` named a cluster, its workers do it, with the same results.
+        Whether the work may run on the workers of the cluster that `use` set, with the same results.
     report
-        Report finished blocks to the progress that `use` set. What runs inside a block reports nothing.
+        Report finished blocks to the progress callback that `use` set. Calls inside a block report nothing.
     finished
-        Called with the number of a block and its result as soon as there is one, in any order, never
-        twice at a time.
+        Called with the number and the result of each finished block, in any order, but never by two threads
+        at the same time.
     """
     cluster = current_cluster() if anywhere else None
     if cluster is not None:
@@ -111,8 +111,8 @@ def uniforms(
 ) -> NDArray[np.float64]:
     """Draw `count` rows of numbers from [0, 1), block by block, each block from its own stream.
 
-    The first rows are the same however many follow, and for any number of threads; rows from `first` on
-    are those that stand there among all.
+    The first rows do not depend on `count` or on the number of threads. With `first`, the rows are those from
+    that number on.
     """
     before, skipped = divmod(first, _DRAWS_PER_BLOCK)
     numbers = np.empty((skipped + count, columns))
@@ -193,12 +193,11 @@ class Node(NamedTuple, Generic[S]):
 
 
 class PairwiseSum(Generic[S]):
-    """Adds pieces pairwise, in a tree that the numbers of the pieces alone decide.
+    """Adds pieces pairwise, in a tree that depends only on the numbers of the pieces.
 
-    Floating-point sums depend on the order of the additions. Here pieces 2i and 2i + 1 make a pair,
-    two neighbouring pairs make four, and so on; so any range of pieces can be added anywhere, by a
-    thread or by another machine, and joined later with the same bits. At most about log₂ n sums are
-    held at a time.
+    Floating-point sums depend on the order of the additions. Here pieces 2i and 2i + 1 are added to a pair,
+    two neighbouring pairs to a group of four, and so on. Any thread or machine can therefore add any range of
+    pieces, and sums that are joined later have the same bits. At most about log₂ n sums are held at a time.
 
     Parameters
     ----------
@@ -227,11 +226,11 @@ class PairwiseSum(Generic[S]):
         return list(self._nodes)
 
     def add(self, number: int, value: S) -> None:
-        """Add a piece; pieces come in ascending order, without gaps. The value is the sum's to change."""
+        """Add the next piece, in ascending order without gaps. The sum may change the value."""
         self._push(Node(number, 1, value), is_ours=True)
 
     def join(self, nodes: Iterable[Node[S]]) -> None:
-        """Add the sums of others, which are not changed."""
+        """Add other sums, which are not changed."""
         for node in nodes:
             self._push(node, is_ours=False)
 
@@ -257,7 +256,7 @@ class PairwiseSum(Generic[S]):
             nodes.append(node)
 
     def total(self) -> S:
-        """Return the sum of all; the ends that found no neighbour are added from the right."""
+        """Return the sum of all pieces; sums without a neighbour are added from the right."""
         if not self._nodes:
             raise ParameterError("there is no block to sum")
         total = self._nodes[-1].value
@@ -302,7 +301,7 @@ def sum_blocks(
     origin: int = 0,
     report: bool = False,
 ) -> PairwiseSum[S]:
-    """Do what `fold_blocks` does for the blocks from `number` on; return sums that can be joined.
+    """Do the same as `fold_blocks` for the blocks from `number` on; return sums that can be joined.
 
     Row 0 of `rows` is that of `origin`.
     """
@@ -324,9 +323,9 @@ _limits: list[Any] = []
 def one_library_thread() -> Iterator[None]:
     """Keep BLAS and OpenMP to one thread inside the block.
 
-    With several threads sums are added in the order in which threads end. The limit holds for the whole
-    process: each block that is entered sets it for the libraries that have been loaded since, and the
-    last one that is left lifts it.
+    With several threads, sums are added in the order in which threads end. The limit holds for the whole
+    process: entering the context sets it for all libraries that are loaded by then, and leaving the last
+    context lifts it.
     """
     global _inside
     from threadpoolctl import threadpool_info, threadpool_limits

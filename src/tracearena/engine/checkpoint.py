@@ -21,8 +21,8 @@ _FORMAT = "tracearena-checkpoint-1"
 class Checkpoint:
     """A file with one line per finished piece, each on disk before the next begins.
 
-    The first line says what the pieces depend on. A file that depends on anything else (other traces,
-    another seed, another attack, changed code of a user's own class) is started again or refused.
+    The first line records what the pieces depend on. A file that depends on anything else (other traces,
+    another seed, another attack, changed code of your own class) is overwritten or refused.
 
     Parameters
     ----------
@@ -31,15 +31,14 @@ class Checkpoint:
     depends_on
         A digest of what every piece depends on.
     seed
-        The seed, if it is a number: a run that was started without one resumes with it.
+        The seed, if it is a number; a run that was started without one resumes with the stored seed.
     refuse_as
-        For a run that is to be resumed: refuse anything else than its file, under this name. Without it,
-        such a file is started again.
+        Refuse a file of another run, with this name in the error. Without it, such a file is overwritten.
 
     Attributes
     ----------
     rows
-        What is known of each finished piece, by its key.
+        The result of each finished piece, by its key.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class Checkpoint:
         self._rewrite()
 
     def add(self, key: str, row: dict[str, Any]) -> None:
-        """Keep a finished piece, on disk too, instead of what was kept under its key."""
+        """Store a finished piece in memory and on disk, and replace an earlier one with the same key."""
         is_new = key not in self.rows
         self.rows[key] = row
         if not is_new:
@@ -72,7 +71,7 @@ class Checkpoint:
             os.fsync(file.fileno())
 
     def replace_rows(self, rows: dict[str, dict[str, Any]]) -> None:
-        """Keep these pieces, in this order, and no others."""
+        """Replace all pieces by these, in this order."""
         if list(rows.items()) != list(self.rows.items()):
             self.rows = rows
             self._rewrite()

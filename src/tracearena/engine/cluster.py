@@ -54,18 +54,18 @@ _for_good = ExitStack()
 class Cluster:
     """The workers of a Dask cluster.
 
-    Use it as a context manager. Results do not depend on the number of workers, and are those of
-    threads on one machine; scheduler and workers need the same version of this package.
+    Use it as a context manager. Results do not depend on the number of workers, and equal those of one
+    machine. Scheduler and workers need the same version of this package.
 
     Parameters
     ----------
     address
-        ``tcp://HOST:PORT`` of a scheduler that runs, ``tls://HOST:PORT`` where Dask's settings name the
-        files of TLS, or ``local:N`` to start N worker processes on this machine for the time being.
+        ``tcp://HOST:PORT`` of a running scheduler, ``tls://HOST:PORT`` if Dask's settings name the TLS files,
+        or ``local:N`` to start N worker processes on this machine until the context ends.
     timeout_s
-        Seconds to wait for an answer of the scheduler, and for a first worker.
+        Seconds to wait for an answer of the scheduler, and for the first worker.
     worker_timeout_s
-        Seconds to wait for results while no worker is connected; workers that come back in time continue.
+        Seconds to wait while no worker is connected; if a worker returns in time, the work continues.
 
     Notes
     -----
@@ -92,7 +92,7 @@ class Cluster:
 
     @property
     def dashboard(self) -> str | None:
-        """Address of the page that shows what the workers do, if the scheduler has one."""
+        """Address of the dashboard of the scheduler, if it has one."""
 
         def has_pages(dask_scheduler: Any) -> bool:  # a scheduler names their address in any case
             return bool(dask_scheduler.http_application.applications)
@@ -107,7 +107,7 @@ class Cluster:
 
     @property
     def scheduler(self) -> str:
-        """Address of the scheduler, at which others may join."""
+        """Address of the scheduler."""
         return str(self._client.scheduler.address)
 
     @property
@@ -158,7 +158,7 @@ class Cluster:
         report: bool = False,
         finished: Callable[[int, T], None] | None = None,
     ) -> list[T]:
-        """Do what `run_blocks` does."""
+        """Do the same as `run_blocks`."""
         if finished is not None:
             return self._run_one_by_one(work, ranges, rows, report, finished)
         found: list[T] = []
@@ -204,7 +204,7 @@ class Cluster:
         given: Sequence[BroadcastValue[Any]] = (),
         report: bool = False,
     ) -> S:
-        """Do what `fold_blocks` does: every task adds its own blocks, and their sums are added here."""
+        """Do the same as `fold_blocks`: every task adds its own blocks, and the sums are added here."""
         sums: PairwiseSum[S] = PairwiseSum()
         for part in self._chunks(_fold, work, ranges, rows, given):
             sums.join(part)
@@ -235,11 +235,11 @@ class Cluster:
             yield self.gather([future])[0]
 
     def keep(self, value: Any) -> Any:
-        """Hand a value to the cluster, as something that tasks can take for an argument."""
+        """Send a value to the cluster, and return it as an argument for tasks."""
         return self.submit(unpack, pack(value))
 
     def submit(self, task: Callable[..., Any], *arguments: Any, worker: str | None = None) -> Any:
-        """Run a task, in a certain worker if it is alive; its result stays there until it is gathered."""
+        """Run a task, on the given worker if it is alive; the result stays there until it is gathered."""
         import dask
 
         # Large arguments are meant to be kept by the scheduler: no warning about them.

@@ -49,20 +49,20 @@ def use(
 ) -> Iterator[None]:
     """Set threads, cluster, progress and chunk size for all calls in the block; results stay the same.
 
-    What is not given stays as it was, and everything is restored when the block ends.
+    Settings that are not given stay unchanged, and all are restored when the block ends.
 
     Parameters
     ----------
     threads
-        Number of threads; None for TRACEARENA_THREADS, or every core we may use.
+        Number of threads; None for TRACEARENA_THREADS, or all usable cores.
     cluster
-        Run what can travel in its workers instead of threads here; None for here.
+        Run work on the workers of this cluster, where possible; None for this machine.
     progress
         Called with the number of pieces done and of all; None for no reports.
     chunk_rows
-        Tables with at least this many rows are worked through in chunks of users, each of about this many
-        rows; a folder of parts is cut where chunks end. None for chunks of 2²⁰ rows, of tables with at least
-        2,000,000.
+        Tables with at least this many rows are processed in chunks of users with about this many rows each,
+        and a folder of parts has one part per chunk. None: tables with at least 2,000,000 rows are processed
+        in chunks of 2²⁰ rows.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def use(
 
 
 def thread_count() -> int:
-    """Return how many threads to use: what `use` set, TRACEARENA_THREADS, or every core we may use."""
+    """Return the number of threads: the value that `use` set, TRACEARENA_THREADS, or all usable cores."""
     threads = _current.get().threads
     if threads is not None:
         return threads
@@ -102,12 +102,12 @@ def current_cluster() -> Cluster | None:
 
 
 def current_progress() -> Progress:
-    """Return the progress callback: what `use` set, or one that does nothing."""
+    """Return the progress callback that `use` set, or one that does nothing."""
     return _current.get().progress or (lambda done, total: None)
 
 
 def current_chunk_rows(default: int) -> int:
-    """Return the rows of a chunk: what `use` set, or the default."""
+    """Return the number of rows of a chunk: the value that `use` set, or the default."""
     chunk_rows = _current.get().chunk_rows
     return default if chunk_rows is None else chunk_rows
 

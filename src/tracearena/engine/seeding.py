@@ -22,8 +22,8 @@ SeedLike: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
 def seed_sequence(seed: SeedLike) -> np.random.SeedSequence:
     """Return the root of all random streams of a run; for None a secret one (`SecretRoot`).
 
-    A `Generator` is advanced: two runs from the same one differ, as its user would expect. What comes
-    from one that is secret is secret.
+    A `Generator` is advanced, so two runs from the same generator differ. A secret generator gives a secret
+    root.
     """
     if isinstance(seed, np.random.SeedSequence):
         return seed
@@ -47,7 +47,7 @@ def child_seed(root: np.random.SeedSequence, *key: int) -> np.random.SeedSequenc
 def stream(root: np.random.SeedSequence, *key: int) -> np.random.Generator:
     """Return the stream of one piece of work, named by numbers (such as its block).
 
-    PCG64 under a seed; under a secret root a cipher's keystream (`SecretBits`).
+    PCG64 with a seed; the keystream of a cipher (`SecretBits`) with a secret root.
 
     >>> root = seed_sequence(7)
     >>> int(stream(root, 0).integers(100)) == int(stream(root, 0).integers(100))
@@ -67,15 +67,14 @@ def is_secret(source: SeedLike) -> bool:
 
 
 def generator(seed: SeedLike) -> np.random.Generator:
-    """Return one generator for work that is not cut into blocks."""
+    """Return one generator for work that is not divided into blocks."""
     return stream(seed_sequence(seed))
 
 
 def library_state(rng: np.random.Generator) -> int | np.random.RandomState:
-    """Return what a library wants as its ``random_state``: a number under a seed.
+    """Return a ``random_state`` for a library: a number if there is a seed.
 
-    Under a secret root that number would be all there is to guess, so the library draws from the
-    stream itself.
+    With a secret root, a number could be guessed, so the library draws from the stream itself.
     """
     return np.random.RandomState(rng.bit_generator) if is_secret(rng) else int(rng.integers(2**31))
 
@@ -99,10 +98,10 @@ _SPARE_WORDS = 2
 class SecretRoot(np.random.SeedSequence):
     """A root of 256 bits from the operating system's source, which cannot be repeated or printed.
 
-    It can be used wherever a `SeedSequence` can. What is derived from it comes by keyed BLAKE2b from all
-    256 bits and the numbers that name the part; NumPy's own mixing, which keeps 128, is never used.
+    You can use it like a `SeedSequence`. Derived roots and keys come from keyed BLAKE2b of all 256 bits and
+    the numbers of the part. NumPy's own mixing is not used, because it keeps only 128 bits.
 
-    Pickling takes the key along, so that the workers of a cluster draw what this process would.
+    A pickle contains the key, so that the workers of a cluster draw the same numbers as this process.
 
     Examples
     --------
@@ -120,7 +119,7 @@ class SecretRoot(np.random.SeedSequence):
 
     @classmethod
     def of(cls, key: bytes, path: Sequence[int] = (), spawned: int = 0) -> SecretRoot:
-        """Return the root of a key that was secret already."""
+        """Return the root with an existing secret key."""
         if len(key) != KEY_BYTES:
             raise ValueError(f"a secret root has {KEY_BYTES} bytes")
         root = cls.__new__(cls)
@@ -136,7 +135,7 @@ class SecretRoot(np.random.SeedSequence):
         return self._derive_bytes(_STREAM, KEY_BYTES)
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
-        """Return words for a generator that wants a state; each takes part in all 256 bits."""
+        """Return words for the state of a generator; each depends on all 256 bits."""
         wanted = np.dtype(dtype)
         if wanted not in (np.dtype(np.uint32), np.dtype(np.uint64)):
             raise ValueError("only support uint32 or uint64")
@@ -159,12 +158,12 @@ class SecretRoot(np.random.SeedSequence):
 
     @property
     def entropy(self) -> NoReturn:  # type: ignore[override]
-        """There is none: code that wants to store or print a seed must ask whether there is one."""
+        """Not available: code that stores or prints a seed must check `is_secret` first."""
         raise AttributeError("a secret root does not reveal its entropy")
 
     @property
     def pool(self) -> NoReturn:  # type: ignore[override]
-        """There is none: NumPy's 128 bits are not filled."""
+        """Not available: NumPy's 128 bits are not used."""
         raise AttributeError("a secret root has no pool")
 
     @property

@@ -1,7 +1,7 @@
 """Files and folders: read within limits, written completely or not at all.
 
-`replacing` writes a file that takes its place only when it is complete, `replacing_all` lets several
-appear together, `replacing_folder` does it for folders; `read_bytes` reads what is within the limits,
+`replacing` writes a file that gets its name only when it is complete, `replacing_folder` does the same for a
+folder, and `replacing_all` lets several outputs appear together. `read_bytes` reads a file within limits, and
 `write_csv` writes a small table.
 """
 

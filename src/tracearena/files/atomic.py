@@ -75,9 +75,9 @@ _batch: ContextVar[_Batch | None] = ContextVar("batch of outputs", default=None)
 def replacing_all() -> Iterator[None]:
     """Let all outputs written in the block appear together if it succeeds, or none of them.
 
-    It reaches every `replacing` and `replacing_folder` of the same thread, at any depth; inside
-    another `replacing_all` it adds nothing. What must stay whatever happens, such as a checkpoint, is
-    written outside.
+    This applies to every `replacing` and `replacing_folder` of the same thread, at any depth; inside another
+    `replacing_all` it has no effect. Write files that must stay in any case, such as checkpoints, outside the
+    block.
 
     Examples
     --------
@@ -219,7 +219,7 @@ live: set[Path] = set()
 
 @contextmanager
 def name_in_errors(path: str | PathLike[str]) -> Iterator[None]:
-    """Make errors of the operating system name the user's file, not a temporary one or none."""
+    """Make errors of the operating system name the user's file instead of a temporary one."""
     try:
         yield
     except OSError as error:

@@ -167,18 +167,18 @@ def read_bytes(
     line_end: bytes | None = b"\n",
     set_by: str = "",
 ) -> bytes:
-    """Return the content of a file, unpacked if it is gzip, refusing what is beyond the limits.
+    """Return the content of a file, unpacked if it is gzip; refuse files beyond the limits.
 
-    Unpacking stops at the limits, so a small file that unpacks to gigabytes costs nothing.
+    Unpacking stops at the limits, so a small file that unpacks to gigabytes does no harm.
 
     Parameters
     ----------
     max_bytes
-        The most it may hold, unpacked.
+        Largest unpacked size in bytes.
     line_end
-        What ends a line, none of which may be endless; None for files without lines.
+        Line separator, to limit the length of lines; None for files without lines.
     set_by
-        What sets the limit, for the error; nothing does if empty.
+        Option that sets the limit, for the error message; empty for none.
     """
     content = io.BytesIO()
     with open_unpacked(path) as source:
@@ -236,10 +236,10 @@ def refuse_pipe(path: str | PathLike[str]) -> None:
 
 
 def is_stream(path: str | PathLike[str]) -> bool:
-    """Whether a path is a pipe, a device or a process's open file: written to directly.
+    """Whether a path is a pipe, a device or an open file of a process, which is written to directly.
 
-    ``/dev/stdout`` looks like a plain file where the shell sends it to one; to replace it would take
-    the name away from everybody on the machine.
+    ``/dev/stdout`` looks like a plain file if the shell redirects it to one. Replacing it would remove the
+    name for everybody on the machine.
     """
     target = Path(path)
     if not target.exists():
@@ -251,17 +251,17 @@ def is_stream(path: str | PathLike[str]) -> bool:
 
 @contextmanager
 def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[IO[bytes]]:
-    """Open a file under a temporary name that takes the place of `path` only when the block ends well.
+    """Open a file under a temporary name, which is renamed to `path` if the block succeeds.
 
-    The data is on disk before the name changes, so a reader sees the old file or the new one. A
-    path that ends in ``.gz`` is packed. Devices and pipes are written to and never replaced. Inside
-    `replacing_all` the file waits until all others are complete.
+    The data is on disk before the name changes, so a reader sees either the old file or the new one. A path
+    that ends in ``.gz`` is compressed. Devices and pipes are written to directly. Inside `replacing_all`, the
+    file is renamed when all others are complete.
 
     Parameters
     ----------
     private
-        For secrets: nobody but the owner may read or write the file, from its first byte on. Other
-        files keep the permissions of what they replace, or get those of the umask.
+        Only the owner may read or write the file, from its first byte on. Other files keep the permissions of
+        the file that they replace, or get those of the umask.
     """
     target = Path(path)
     clear_leftovers(target)
@@ -279,15 +279,15 @@ def replacing(path: str | PathLike[str], *, private: bool = False) -> Iterator[I
 
 @contextmanager
 def replacing_folder(path: str | PathLike[str], *, private: bool = False) -> Iterator[Path]:
-    """Give a folder under a temporary name that becomes `path` only when the block ends well.
+    """Yield a folder under a temporary name, which is renamed to `path` if the block succeeds.
 
-    A folder that has something in it is never replaced. Inside `replacing_all` the folder waits until
-    all other outputs are complete.
+    A folder that is not empty is never replaced. Inside `replacing_all`, the folder is renamed when all other
+    outputs are complete.
 
     Parameters
     ----------
     private
-        For secrets: nobody but the owner may look into the folder.
+        Only the owner may open the folder.
     """
     target = Path(path)
     require_new(target)
@@ -298,7 +298,7 @@ def replacing_folder(path: str | PathLike[str], *, private: bool = False) -> Ite
 def require_new(path: str | PathLike[str]) -> None:
     """Raise an error if a folder is not empty or cannot be written.
 
-    What a killed run of ours did not finish does not count.
+    Leftovers of a killed run of tracearena do not count.
     """
     target = Path(path)
     if not target.parent.is_dir():
@@ -315,16 +315,16 @@ _FORMULA = re.compile(r"(?![+-]\d[\d.]*(?:[eE][+-]?\d+)?\Z)'*[=+\-@\t\r].", re.A
 
 
 def csv_text(header: Sequence[str] | None, rows: Iterable[Iterable[Any]], *, exact: bool = False) -> str:
-    r"""Return a table as CSV: LF ends a line, quotes stand where a cell needs them, None is an empty cell.
+    r"""Return a table as CSV: lines end in LF, cells are quoted where necessary, None is an empty cell.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe, which `csv_rows` takes away again.
+    A text that a spreadsheet would read as a formula gets an apostrophe, which `csv_rows` removes.
 
     Parameters
     ----------
     header
-        Names of the columns; None for a format without such a line.
+        Names of the columns; None for a format without a header.
     exact
-        Whether texts stand as they are: for a file by which programs look up what stands in another one.
+        Whether to write texts unchanged, for files that only programs read.
 
     Examples
     --------
@@ -340,7 +340,7 @@ def csv_text(header: Sequence[str] | None, rows: Iterable[Iterable[Any]], *, exa
 
 
 def csv_rows(text: str) -> list[list[str]]:
-    """Return the cells of a table that `csv_text` wrote, its header first.
+    """Return the cells of a table from `csv_text`, the header first.
 
     >>> csv_rows(csv_text(["name"], [["=1+1"], ["-0.5"], ["'@x"]]))
     [['name'], ['=1+1'], ['-0.5'], ["'@x"]]
@@ -354,7 +354,7 @@ def _escape_formula(cell: Any) -> Any:
 
 
 def write_csv(path: str | PathLike[str], header: Sequence[str] | None, rows: Iterable[Iterable[Any]]) -> Path:
-    """Write `csv_text` whole or not at all, and return the path."""
+    """Write `csv_text` completely or not at all, and return the path."""
     content = csv_text(header, rows).encode()
     with replacing(path) as file:
         file.write(content)

@@ -1,7 +1,7 @@
 """Everything between a file and traces: recognise, read, convert, write.
 
-`read` and `write` take events and GPS points alike and go by the name of the format; an `Input` finds it
-from the first lines. What was wrong with a file is in the `Report` that comes with the traces.
+`read` and `write` work for events and for GPS points. The format is named, or recognised from the first lines
+(`Input`). The `Report` that comes with the traces lists the problems of a file.
 
 >>> import tracearena as ta
 >>> traces, report = ta.read("checkins.csv", grid="32x32")   # doctest: +SKIP

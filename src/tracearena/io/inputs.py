@@ -53,16 +53,16 @@ _ENDINGS: Mapping[str, tuple[str, ...]] = {"geolife": (".plt",), "gpx": (".gpx",
 
 
 class Input(PathLike[str]):
-    """A path that traces are read from, and what is known of it.
+    """A path from which traces are read, and its recognised format.
 
     Parameters
     ----------
     path
         A file, a folder or an archive.
     layout
-        How its tables are laid out, where their headers do not say it.
+        Layout of its tables, as far as their headers do not define it.
     asked_format
-        The format it is to be read as; recognised if omitted.
+        The format; recognised if omitted.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Input(PathLike[str]):
         return f"Input({str(self.path)!r})"
 
     def read_as(self, format: str | None = None, layout: Layout | None = None) -> Input:
-        """Return the same path to be read as another format, or by another layout; nothing is read again."""
+        """Return the same path with another format or layout; nothing is read again."""
         recognition.check_known_format(format)
         if self.path.is_file():
             _ = self._head  # both share what was read before there were two
@@ -114,21 +114,21 @@ class Input(PathLike[str]):
         return other
 
     def resolve(self) -> Input:
-        """Return the same by its absolute path, for workers that may have been started elsewhere."""
+        """Return the same with an absolute path, for workers that were started in another folder."""
         return Input(self.path.resolve(), self.layout, self.asked_format)
 
     # The bytes and the files.
 
     @cached_property
     def is_archive(self) -> bool:
-        """Whether the path is called like an archive, or begins as one."""
+        """Whether the path has the name of an archive, or begins like one."""
         return self.path.is_file() and (
             self.path.name.endswith(archives.NAMES) or self._head[0] in archives.ZIP_STARTS
         )
 
     @cached_property
     def is_parquet(self) -> bool:
-        """Whether the path is a file that begins as Parquet does."""
+        """Whether the path is a file that begins like Parquet."""
         return self.path.is_file() and self._head[0] == b"PAR1"
 
     @cached_property
@@ -147,7 +147,7 @@ class Input(PathLike[str]):
 
     @property
     def estimated_lines(self) -> float:
-        """About how many lines a text has, by its size and its first lines."""
+        """Estimated number of lines, from the size and the first lines of a text."""
         found, size = self.start.count(b"\n"), len(self.start)
         return found if size < _START else found * estimate_bytes(self.path) / size
 
@@ -161,7 +161,7 @@ class Input(PathLike[str]):
 
     @cached_property
     def lines(self) -> list[str]:
-        """The first lines of text, the last of them perhaps cut."""
+        """The first lines of a text; the last one may be incomplete."""
         return [line.rstrip("\r") for line in decode_start(self.start).split("\n")]
 
     @cached_property
@@ -188,7 +188,7 @@ class Input(PathLike[str]):
 
     @cached_property
     def is_text(self) -> bool:
-        """Whether a table at this path is text: a file, packed or not, or a folder of CSV alone."""
+        """Whether a table at this path is text: a file, compressed or not, or a folder of CSV files only."""
         if self.is_folder:
             return bool(self.files) and all(file.name.endswith(TEXT_ENDINGS) for file in self.files)
         return self.path.is_file() and not self.is_parquet and not self.is_archive
@@ -197,10 +197,10 @@ class Input(PathLike[str]):
 
     @cached_property
     def guess(self) -> FormatGuess:
-        """What the path looks like: by its first lines, the columns of Parquet, or the files of a folder.
+        """The recognised format, from the first lines, the columns of Parquet, or the files of a folder.
 
-        What is said about the columns makes a table of a text file, whatever its first lines look like.
-        Of a folder or an archive of several files, one of the format that is asked for is looked for.
+        With a layout of columns, a text file counts as a table, whatever its first lines are. In a folder or
+        an archive of several files, a file of the asked format is searched.
         """
         refuse_pipe(self.path)
         if not self.path.exists():
@@ -248,7 +248,7 @@ class Input(PathLike[str]):
 
     @property
     def format(self) -> str:
-        """The format that the path is read as; a path of no format, or of another than asked, is refused."""
+        """The format of the path; an unknown format, or another one than asked for, is an error."""
         look, asked = self.guess, self.asked_format
         if asked is not None:
             if asked in _TABLES and look.faults:
@@ -263,7 +263,7 @@ class Input(PathLike[str]):
         problem = f"holds no traces that can be read: it looks like {look.words}"
         proposal = None if self.layout.option_names else bundles.propose_folder_layout(self.path)
         faults = list(look.faults)
-        if proposal is not None:
+        if proposal is not None and proposal.keywords:
             problem = f"{problem}; {proposal.sentence}"
             # How a table without a header may be read is an example there, and known better now.
             faults = faults if proposal.layout.header else []
@@ -271,9 +271,9 @@ class Input(PathLike[str]):
 
     @property
     def holds_points(self) -> bool:
-        """Whether the path holds GPS traces: as the format asked for says, or else by its content.
+        """Whether the path contains GPS traces, by the asked format or else by its content.
 
-        Coordinates without places are GPS points, whatever the file is called; events at places are not.
+        Coordinates without places are GPS points, whatever the name of the file; events at places are not.
         """
         if self.asked_format is not None and self.asked_format not in EITHER:
             return self.asked_format in GPS_FORMATS
@@ -281,7 +281,7 @@ class Input(PathLike[str]):
 
     @property
     def has_instants(self) -> bool:
-        """Whether events have places and instants already: of the contest, PPMTF or prepared people flow."""
+        """Whether events already have places and instants (contest, PPMTF, prepared people flow)."""
         is_prepared = self.format == "peopleflow" and "pwscup" in self.guess.formats
         return self.format in ("pwscup", "ppmtf") or is_prepared
 
@@ -292,7 +292,7 @@ class Input(PathLike[str]):
 
     @property
     def is_own_table(self) -> bool:
-        """Whether a table has exactly the columns that we write: of events, or of GPS points."""
+        """Whether a table has exactly the columns that tracearena writes for events or for GPS points."""
         names = set() if self.is_folder else set(self.read_as(layout=AS_NAMED).columns)
         return names == _OWN_POINTS or _OWN_EVENTS <= names <= _OWN_EVENTS | _OWN_OTHERS
 
@@ -334,7 +334,7 @@ class Input(PathLike[str]):
         return self.contest_header is not None or self.is_released_table
 
     def list_unread_columns(self, format: str) -> list[str]:
-        """Return the columns that have no role, and are left out, in a table that is read as a format."""
+        """Return the columns without a role, which are left out when the table is read in a format."""
         if format not in _TABLES or self.is_folder or self.is_archive:
             return []
         if self.guess.formats[:1] not in (("table",), ("points",)):
@@ -345,7 +345,7 @@ class Input(PathLike[str]):
     # The files of a folder or an archive.
 
     def open_file(self, file: Path) -> Input:
-        """Return a file of the folder or the archive, laid out so that it can be read: it may name nobody."""
+        """Return one file of the folder or the archive, with a layout that works without user names."""
         if file not in self._inside or not self.is_folder:
             self._inside[file] = self._open_file(file)
         return self._inside[file]
@@ -371,9 +371,9 @@ class Input(PathLike[str]):
 
     @property
     def is_read_whole(self) -> bool:
-        """Whether the reader of the format takes a folder as it is, instead of one file after the other.
+        """Whether the reader of the format reads a whole folder, instead of one file after the other.
 
-        Traces in another format in the same folder would be passed over.
+        It would skip traces in other formats in the same folder.
         """
         if self.format in ("geolife", "partitions", released_table.FORMAT):
             return True
@@ -381,7 +381,7 @@ class Input(PathLike[str]):
         return whole and next(self.find_unread(self.format), None) is None
 
     def find_unread(self, format: str) -> Iterator[tuple[Path, FormatGuess]]:
-        """Give the files of a folder that hold traces, and that a reader of the whole folder passes over."""
+        """Yield the files of a folder that contain traces, but that the reader of the whole folder skips."""
         are_tables = format in ("points", "partitions", released_table.FORMAT)
         tables = set(self.parquet_files) if are_tables else set()
         ending = _ENDINGS.get(format, ())

@@ -35,23 +35,23 @@ T = TypeVar("T")
 
 
 class LayoutOptions(TypedDict, total=False):
-    """How a table is laid out, where its header does not say it, as the command line writes it.
+    """Layout of a table, as far as its header does not define it, in the notation of the command line.
 
     Attributes
     ----------
     columns
-        Which column has which role: ``{"user": "MMSI", "time": "BaseDateTime"}`` or
+        The column of each role: ``{"user": "MMSI", "time": "BaseDateTime"}`` or
         ``"user=MMSI,time=BaseDateTime"`` (see `Layout`).
     header
         Whether the first line has the names of the columns; True if omitted.
     delimiter
-        What stands between fields: one sign, or ``tab``, ``space``, ``comma``, ``semicolon``, ``pipe``.
+        Separator of fields: one character, or ``tab``, ``space``, ``comma``, ``semicolon``, ``pipe``.
     decimal
-        What stands before the decimals of a number: ``.`` if omitted, or ``,``.
+        Decimal separator: ``.`` if omitted, or ``,``.
     time_format
-        How times are written, as for ``strptime``.
+        Format of times, as for ``strptime``.
     one_user
-        The one person of a table, of GPX files and of others that name nobody.
+        Name of the only person of a table, of GPX files or of other files without users.
     """
 
     columns: str | Mapping[str, Any] | None
@@ -63,7 +63,7 @@ class LayoutOptions(TypedDict, total=False):
 
 
 class ChoiceOptions(TypedDict, total=False):
-    """Which places and instants to make, as the command line writes it (see `Choices`).
+    """Choice of places and instants, in the notation of the command line (see `Choices`).
 
     Attributes
     ----------
@@ -72,11 +72,11 @@ class ChoiceOptions(TypedDict, total=False):
     bounds
         South, west, north and east in degrees: ``35.65,139.68,35.75,139.80``.
     top
-        How many of the most visited places to keep.
+        Number of most visited places to keep.
     interval, slot
         A duration, such as ``20min`` or ``2h``.
     timezone, utc_hours
-        The zone of all local times; or hours of UTC.
+        The zone of all local times; whether to use hours of UTC.
     """
 
     grid: str | None
@@ -94,14 +94,14 @@ class ReadOptions(LayoutOptions, ChoiceOptions, total=False):
     Attributes
     ----------
     times
-        Of a pwscup file, what its time ids mean; by default the ``info_time.csv`` next to it, or next to
+        For pwscup files, the table of time ids; by default the ``info_time.csv`` next to the file, or next to
         the file of its places.
     choices
-        Which places and instants to make of raw events, instead of the single options of `ChoiceOptions`.
+        Choice of places and instants for raw events, instead of the single options of `ChoiceOptions`.
     resample
-        Of points on a grid, one event per instant: ``last``, ``nearest`` or ``interpolate``.
+        For points on a grid, make one event per instant: ``last``, ``nearest`` or ``interpolate``.
     strict
-        Refuse a file of which a row must be left out, instead of reporting it.
+        Raise an error if a row must be left out, instead of reporting it.
 
     See Also
     --------
@@ -296,7 +296,7 @@ _MOST_CELLS = 2**24
 
 @dataclass(frozen=True, kw_only=True)
 class Choices:
-    """What a reader of raw events is asked for.
+    """Choice of places and instants for raw events.
 
     Parameters
     ----------
@@ -306,16 +306,16 @@ class Choices:
         A box, borders included; events outside are left out.
         A grid without bounds covers nearly all of the data (`discretisation.compute_robust_box`).
     top
-        Keep this many of the most visited places only ([ppmtf]: 1,000).
+        Keep only this many of the most visited places ([ppmtf]: 1,000).
     interval_s
-        Seconds from one instant to the next; a day holds a whole number of them. By default an
-        hour, or less if all times of the file lie on 5, 10, 15, 20 or 30 minutes.
+        Seconds between instants; a day must have a whole number of them. By default an hour, or 5, 10, 15, 20
+        or 30 minutes if all times of the file are multiples of it.
     slot_s
         Seconds of a slot, a multiple of `interval_s`; by default one instant.
     timezone
-        Name such as ``America/New_York``: the local time of all events. Without it the time is
-        local where the file gives an offset or names no zone, and times of UTC are put into the
-        zone where most of the points lie; the report says so.
+        Name such as ``America/New_York``: the local time of all events. Without it, times with an offset or
+        without a zone are local, and times in UTC are converted to the zone of most of the points, as the
+        report says.
     utc_hours
         Ignore the file's offsets and use hours of UTC, as the program of the PPMTF authors does.
 
@@ -359,7 +359,7 @@ class Choices:
     @classmethod
     @accepts(ChoiceOptions)
     def parse(cls, **asked: Unpack[ChoiceOptions]) -> Choices:
-        """Read the choices as the command line writes them."""
+        """Parse the notation of the command line."""
         grid, bounds = asked.get("grid"), asked.get("bounds")
         interval, slot = asked.get("interval"), asked.get("slot")
         return cls(

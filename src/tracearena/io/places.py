@@ -41,8 +41,8 @@ _POIS = "poi_id,y,x,category"
 def read_places(path: str | PathLike[str]) -> Places:
     """Read places: regions, POIs of the PPMTF tools, or a table of places.
 
-    Regions without a column for hospitals get theirs from the ``POI_*.csv`` of the same city
-    next to them, if there is one.
+    If regions have no column for hospitals, it comes from the ``POI_*.csv`` of the same city in the same
+    folder, if there is one.
     """
     if is_parquet(path):
         return read_place_table(path)

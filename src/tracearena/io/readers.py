@@ -53,26 +53,25 @@ def read(
     sample: Sample | None = None,
     **options: Unpack[ReadOptions],
 ) -> Reading[Traces | GpsTraces]:
-    """Read traces and report what their file got wrong.
+    """Read traces, and report the problems of their file.
 
-    Coordinates without place ids are GPS points: they are read as `GpsTraces`, or with a grid as
-    events at its cells. All else is events at places, `Traces`.
+    Coordinates without place ids are GPS points: they are read as `GpsTraces`, or with a grid as events at
+    its cells. All other files contain events at places, and are read as `Traces`.
 
     Parameters
     ----------
     path_or_frame
-        A file or folder, an `Input`, or a pandas, Polars or Arrow table. An `Input` keeps its format
-        and its layout unless others are given here.
+        A file or folder, an `Input`, or a pandas, Polars or Arrow table. An `Input` keeps its format and
+        layout unless you give others here.
     format
-        One of `FORMATS` for events, of `GPS_FORMATS` for points, or ``released``: what was released of
-        events, if each has one place (`read_released` reads the others too). Recognised if omitted.
+        One of `FORMATS` for events, one of `GPS_FORMATS` for points, or ``released`` for released events with
+        one place each (`read_released` reads all releases). Recognised if omitted.
     places
-        The places, their file, or a data frame of them. Formats that have a file of their own for them find
-        it next to the file: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
+        The places, their file, or a data frame of them. Some formats have a file of places, which is found in
+        the same folder: ``info_region.csv``, ``regions_*.csv``, ``POI_*.csv``, ``raw_POIs.txt``.
     sample
-        Read some people alone, drawn at random, for a first look at a large file (`suggestions.Sample`). Of
-        tables in CSV and Parquet no other rows are kept in memory. The report says how many people of
-        how many were read.
+        Read only a random sample of people, for a first look at a large file (`suggestions.Sample`). For
+        tables in CSV and Parquet, no other rows are kept in memory. The report gives the size of the sample.
     **options
         Keywords of `ReadOptions`. How a table is laid out: ``columns``, ``header``, ``delimiter``,
         ``decimal``, ``time_format``, ``one_user``. Which places and instants to make: ``grid="32x32"``,

@@ -54,25 +54,25 @@ def read_released(
 ) -> Reading[ObfuscatedTraces]:
     """Read obfuscated or anonymized traces.
 
-    They may be a file of the contest, a table as `write` makes it (`released_table`), or traces of any
-    format, each of whose events then counts as released where it is.
+    The file may be one of the contest, a table from `write` (`released_table`), or traces in any format,
+    whose events then count as released at their places.
 
     Parameters
     ----------
     original
-        The traces that were obfuscated. The result then has exactly their events, in their order and
-        at their places; a file with others is refused. The contest's obfuscated traces
-        (``reg_id``), which name no users, cannot be read without.
+        The traces that were obfuscated. The result then has exactly their events in the same order, with the
+        same list of places; a file with other events is refused. Required for the contest's obfuscated traces
+        (``reg_id``), which name no users.
     places
-        Where events can be, or the file of it; by default the original's, those next to the file, or
-        those that it names.
+        The possible places, or their file; by default those of the original, those in the same folder, or
+        those in the file.
     clock
-        Of a table, what instants there are in a day; by default the original's, or an hour apart.
+        For a table, the instants of a day; by default those of the original, or one per hour.
     format
-        Of traces, what `read` takes.
+        For traces in any format, as in `read`.
     **options
-        Keywords of `ReleasedOptions`: of the contest's files ``times``, ``allow_repetition``, ``max_bytes``
-        and ``max_listed_ids``; of traces all that `read` takes.
+        Keywords of `ReleasedOptions`: for the contest's files ``times``, ``allow_repetition``, ``max_bytes``
+        and ``max_listed_ids``; for traces all keywords of `read`.
 
     Examples
     --------

@@ -24,7 +24,7 @@ AnyTraces = TypeVar("AnyTraces", bound="Traces | GpsTraces | ObfuscatedTraces", 
 
 @dataclass(frozen=True)
 class Example:
-    """A row that was left out, or was odd and kept.
+    """A row that was left out, or that was unusual and kept.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Example:
     path
         The file: the one that was read, or one of those in a folder or archive.
     fault
-        Row number (from 1, header not counted), column, value, and what is wrong with it.
+        Row number (from 1, without the header), column, value, and the problem.
     """
 
     reason: str
@@ -41,7 +41,7 @@ class Example:
     fault: Fault
 
     def describe(self, of: str | None = None) -> str:
-        """Return it as part of a sentence, which names the file unless it is about the file `of`."""
+        """Return the example as part of a sentence; the file is named unless it is `of`."""
         fault = self.fault
         where = "" if self.path == of else f"{self.path}: "
         if fault.problem.startswith(self.reason):  # the reason is printed before it already
@@ -66,40 +66,40 @@ class DropRule:
 
 @dataclass
 class Report:
-    """What was read and what was not.
+    """The rows that were read, dropped and noticed in a file.
 
     Attributes
     ----------
     path, format
-        The file, and what it was read as.
+        The file and its format.
     rows
         Data rows in the file; points of GPS files.
     header_lines
-        Lines above the first of them; None where rows are no lines, as in JSON.
+        Lines above the first row; None if rows are not lines, as in JSON.
     strict
-        Whether the first row that is lost makes the file an error.
+        Whether dropping a row is an error.
     dropped
-        How many rows were left out for which reason, in the order of the checks.
+        Number of dropped rows by reason, in the order of the checks.
     noticed
-        Odd things that were kept: the same second twice for a user, users with one event, …
+        Unusual rows that were kept: the same second twice for a user, users with one event, …
     examples
-        The first of each kind.
+        The first rows of each kind.
     clock
-        Whose local time the instants are; None where that is not known, or if there are none.
+        The zone of the local times; None if it is not known, or if there are no instants.
     timezone
         The zone that the caller named for GPS points.
     unzoned
-        How many times of GPS points name no zone.
+        Number of times of GPS points without a zone.
     all_unzoned
-        Whether none of the times in the file names a zone, those of rows that are left out included.
+        Whether no time in the file has a zone, including those of dropped rows.
     assumed
-        What its times are taken for where nothing says what they mean; empty where something does.
+        How times were interpreted if nothing defines their meaning; otherwise empty.
     doubts
-        What speaks against coordinates being degrees.
+        Reasons why coordinates may not be degrees.
     sampled
-        How many people of how many were read, where a sample was asked for.
+        Number of people that were read, and of all people, if a sample was read.
     user_order
-        The users in the order of their first rows; None where the format has no rows of users.
+        The users in the order of their first rows; None if the format has no rows of users.
     """
 
     path: str
@@ -121,11 +121,11 @@ class Report:
 
     @property
     def dropped_rows(self) -> int:
-        """How many rows were left out in all."""
+        """Number of all dropped rows."""
         return sum(self.dropped.values())
 
     def drop(self, reason: str, count: int = 1, *faults: Fault, path: str | None = None) -> None:
-        """Count rows that are left out, and keep the first of their faults as examples."""
+        """Count dropped rows, and keep the first faults as examples."""
         if self.strict and faults:
             raise FileError(path or self.path, [faults[0]])
         self._show(reason, faults, path, self.dropped)
@@ -133,17 +133,17 @@ class Report:
             self.dropped[reason] = self.dropped.get(reason, 0) + int(count)
 
     def notice(self, reason: str, count: int = 1, *faults: Fault, path: str | None = None) -> None:
-        """Count something odd that was kept."""
+        """Count unusual rows that were kept."""
         self._show(reason, faults, path, self.noticed)
         if count:
             self.noticed[reason] = self.noticed.get(reason, 0) + int(count)
 
     def drop_fault(self, fault: Fault, count: int = 1, *, path: str | None = None) -> None:
-        """Count rows that are left out under the code of their fault."""
+        """Count dropped rows under the code of their fault."""
         self.drop(fault.code.replace("-", " "), count, fault, path=path)
 
     def notice_fault(self, fault: Fault, count: int = 1, *, path: str | None = None) -> None:
-        """Count something odd that was kept under the code of the fault."""
+        """Count unusual rows that were kept under the code of the fault."""
         self.notice(fault.code.replace("-", " "), count, fault, path=path)
 
     def _show(self, reason: str, faults: Iterable[Fault], path: str | None, counts: dict[str, int]) -> None:
@@ -154,7 +154,7 @@ class Report:
             self.examples.append(Example(reason, path or self.path, fault))
 
     def sift(self, frame: pl.DataFrame, rules: Iterable[DropRule]) -> pl.DataFrame:
-        """Return the rows that break no rule; count each of the others under the first it breaks.
+        """Return the rows that break no rule; count each other row under the first rule it breaks.
 
         The frame has a column ``row``, the number of the row in the file.
         """
@@ -185,7 +185,7 @@ class Report:
         return frame.filter(marks.is_null())
 
     def refuse_if_nothing_is_left(self, left: int, nothing: str = "has no rows", code: str = "empty") -> None:
-        """Raise when every row was dropped: then the fault is the file's, not a row's."""
+        """Raise an error if every row was dropped, because the whole file is then wrong."""
         if left:
             return
         if not self.dropped:
@@ -193,14 +193,14 @@ class Report:
         self.refuse_losses()
 
     def refuse_losses(self) -> None:
-        """Raise if a row was left out."""
+        """Raise an error if a row was dropped."""
         if self.dropped:
             faults = [example.fault for example in self.examples if example.reason in self.dropped]
             whole = Fault(None, None, None, f"rows were dropped: {', '.join(self.dropped)}", "left-out")
             raise FileError(self.path, faults or [whole], self.dropped_rows)
 
     def add(self, other: Report) -> None:
-        """Count what another part of the same input got wrong, which comes later."""
+        """Add the report of a later part of the same input."""
         for example in other.examples:
             self._show(example.reason, [example.fault], example.path, {})
         for reason, count in other.dropped.items():
@@ -210,7 +210,7 @@ class Report:
         self.doubts += other.doubts
 
     def lines(self) -> list[str]:
-        """Return the report as lines for people; none if there is nothing to say."""
+        """Return the report as lines of text; none if there is nothing to report."""
         said = [] if self.clock is None or self.clock.was_asked_for else [str(self.clock)]
         said += [f"{self.path}: {self.assumed}"] if self.assumed else []
         said += [f"{self.path}: {self.sampled}"] if self.sampled else []
@@ -248,7 +248,7 @@ class Report:
 
 
 class Reading(NamedTuple, Generic[AnyTraces]):
-    """Traces as read, with the report of what was wrong with their files.
+    """Traces with the report of the problems of their files.
 
     Unpacks as a pair: ``traces, report = read(path)``.
     """
@@ -257,7 +257,7 @@ class Reading(NamedTuple, Generic[AnyTraces]):
     report: Report
 
     def as_events(self) -> Reading[Traces]:
-        """Return the reading if it is of events at places; refuse GPS points."""
+        """Return the reading if it has events at places; raise an error for GPS points."""
         if isinstance(self.traces, Traces):
             return Reading(self.traces, self.report)
         raise ParameterError(
@@ -266,7 +266,7 @@ class Reading(NamedTuple, Generic[AnyTraces]):
         )
 
     def as_points(self) -> Reading[GpsTraces]:
-        """Return the reading if it is of GPS points; refuse events at places."""
+        """Return the reading if it has GPS points; raise an error for events at places."""
         if isinstance(self.traces, GpsTraces):
             return Reading(self.traces, self.report)
         raise ParameterError(f"{self.report.path}: has events at places; GPS points are needed here")

@@ -62,10 +62,10 @@ def write(
     Parameters
     ----------
     to
-        One of `WRITABLE_FORMATS` for events, by default what the name says: a table for names that end in
-        .csv, .csv.gz or .parquet, or else geojson or gpkg. For GPS points also gpx and geolife
-        (`guess_format_by_name`). Of obfuscated traces there are tables (`released_table`, which
-        `read_released` reads) and pwscup files of pseudonyms.
+        One of `WRITABLE_FORMATS` for events. By default it follows from the name: a table for .csv, .csv.gz
+        and .parquet, or else geojson or gpkg. For GPS points also gpx and geolife (`guess_format_by_name`).
+        Obfuscated traces are written as tables (`released_table`, which `read_released` reads) or as pwscup
+        files of pseudonyms.
     """
     if isinstance(traces, GpsTraces):
         chosen = choose_points_format(path, to)
@@ -152,12 +152,11 @@ def _write_events(traces: Traces | ObfuscatedTraces, path: _File, to: str) -> li
 
 
 def fit_to_format(traces: Traces, to: str, report: Report, key: UserKey | None = None) -> Traces:
-    """Return what of the traces a format can hold, and report what it cannot.
+    """Return the traces as far as a format can represent them, and report what is lost.
 
-    The files of pwscup and peopleflow hold one event per instant, of users with numbers from 1: of
-    several events the first is kept. Users whose ids are such numbers keep them; the others get
-    new ones, which `key` knows afterwards. Those of ppmtf hold no commas in categories: they
-    become blanks.
+    The files of pwscup and peopleflow have one event per instant and users with numbers from 1. Of several
+    events at an instant, the first is kept. Users whose ids are such numbers keep them; the others get new
+    numbers, which are added to `key`. In ppmtf files, commas in categories are replaced by blanks.
     """
     if to == "ppmtf":
         places = traces.places

@@ -1,8 +1,8 @@
 """What the commands do, callable from Python: read, apply, write; whole or in chunks of users.
 
 Each function is a command of the same name: `obfuscate`, `convert`, `describe`, `pseudonymise`, `audit`,
-`protect`, and those that begin with ``score`` and ``check``. How their inputs are read is one
-`ReadingOptions`; what they say while they work goes to the logger ``tracearena``.
+`protect`, and those that begin with ``score`` and ``check``. `ReadingOptions` has the options for reading
+their inputs. Messages and progress go to the logger ``tracearena``.
 
 >>> import tracearena as ta
 >>> options = ta.jobs.ReadingOptions(grid="32x32")                                      # doctest: +SKIP

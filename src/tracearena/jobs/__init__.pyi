@@ -16,6 +16,7 @@ from .scores import (
     check_obfuscated,
     score_reidentification,
     score_trace_inference,
+    score_usefulness,
     score_utility,
 )
 
@@ -44,5 +45,6 @@ __all__ = [
     "read_gps_traces",
     "score_reidentification",
     "score_trace_inference",
+    "score_usefulness",
     "score_utility",
 ]

@@ -392,7 +392,7 @@ def transform_table(
 
 
 def read_gps_traces(reading: ReadingOptions, path: Path | Input, what: str = "GPS points") -> GpsTraces:
-    """Read GPS traces, and the coordinates of events too; refuse to put them at places."""
+    """Read GPS traces, or the coordinates of events; options that make places are refused."""
     refuse_places(reading, what)
     source = path if isinstance(path, Input) else reading.open(path)
     with show_unsaved_progress(f"reading {source.path.name}"):

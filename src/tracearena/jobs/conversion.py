@@ -49,9 +49,9 @@ from tracearena.traces.geodesy import metres_per_degree
 
 
 class Conversion(NamedTuple):
-    """What was written, the report of a file that was read whole, and what its owner should know.
+    """The result of a conversion: the written traces, the report of the file, and notes for the user.
 
-    `are_points` says that GPS points were written, and not events.
+    `are_points` is true if GPS points were written.
     """
 
     result: dict[str, Any]
@@ -61,16 +61,16 @@ class Conversion(NamedTuple):
 
 
 class ConversionOutputs(OutputOptions, total=False):
-    """Where a conversion writes in addition to its output, and how; all may be omitted.
+    """Further outputs of a conversion; all may be omitted.
 
     Attributes
     ----------
     places_out
-        Where a file of the places goes.
+        File for the places.
     reference
-        Where the first half goes, if the file is split by time.
+        File for the first half, if the file is split by time.
     test, test_share
-        Where testing users go, and how many of all users.
+        File for the testing users, and their share of all users.
     user_key
         Table of users and their numbers, for formats that number them.
     """
@@ -93,18 +93,18 @@ def convert(
     seed: int | None = None,
     **options: Unpack[ConversionOutputs],
 ) -> Conversion:
-    """Convert a file of traces, and set testing users or the first days aside if that is asked for.
+    """Convert a file of traces, and optionally split off testing users or the first days.
 
     Parameters
     ----------
     file, out
-        What is read, and where it goes.
+        Input and output.
     reading
-        How it is read: on which grid, at which instants, which days; where it is split by time.
+        Options for reading: grid, instants, days, and the time at which the file is split.
     fill_gaps, merge_places
-        Put an event at every instant of a day that has one; join nearby places until this many are left.
+        Add events at all instants of a day with an event; merge nearby places until this many are left.
     seed
-        Who is set aside for testing.
+        Seed for drawing the testing users.
     **options
         Keywords of `ConversionOutputs`: ``to``, ``places_out``, ``reference``, ``test``, ``test_share``,
         ``user_key``, ``cluster``, ``resume``.

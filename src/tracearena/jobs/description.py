@@ -73,16 +73,16 @@ def describe(
     html: File | None = None,
     cluster: Cluster | str | None = None,
 ) -> Summary | ReleaseSummary:
-    """Describe traces: users, events, places, span, gaps, duplicates, what was dropped and why.
+    """Describe traces: users, events, places, span, gaps, duplicates, and dropped rows with reasons.
 
-    Of obfuscated or anonymized traces it counts the events that are kept, moved, generalised and deleted.
+    For obfuscated or anonymized traces, it counts the events that are kept, moved, generalised and deleted.
 
     Parameters
     ----------
     original
-        Of obfuscated traces, what they were made from, to compare.
+        For obfuscated traces: the original traces, for comparison.
     html
-        Where a page with a map and plots goes.
+        File for a page with a map and plots.
     cluster
         A Dask cluster, or the address of one.
     """

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """Hears what jobs say; a program that shows it in its own way overrides the methods."""
+    """Receives the messages and the progress of jobs; override its methods to show them in your own way."""
 
     def note(self, message: str) -> None:
-        """Show something that is not a result."""
+        """Show a note."""
         logging.getLogger("tracearena").warning(message)
 
     def show_stage(self, what: str) -> AbstractContextManager[Progress | None]:
-        """Show that a stage of the work runs, and how far it is."""
+        """Show that a stage of the work runs, and its progress."""
         return nullcontext()
 
     def tell_outcome(self, sentence: str) -> None:
-        """Print what of the outputs is there after an interruption."""
+        """Print which outputs exist after an interruption."""
         self.note(sentence)
 
     def delay_stop(self) -> AbstractContextManager[None]:
-        """Let work inside come to its own end after an interruption, since it saves what it has done."""
+        """Let the work in the block end by itself after an interruption, because it saves its results."""
         return nullcontext()
 
 
@@ -40,7 +40,7 @@ _listener: ContextVar[Listener] = ContextVar("listener", default=Listener())  # 
 
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
-    """Let a listener hear what jobs in the block say."""
+    """Send messages and progress of jobs in the block to a listener."""
     before = _listener.set(listener)
     try:
         yield
@@ -54,12 +54,12 @@ def note(message: str) -> None:
 
 
 def tell_outcome(sentence: str) -> None:
-    """Print what of the outputs is there after an interruption."""
+    """Print which outputs exist after an interruption."""
     _listener.get().tell_outcome(sentence)
 
 
 def delay_stop() -> AbstractContextManager[None]:
-    """Let work inside come to its own end after an interruption, since it saves what it has done."""
+    """Let the work in the block end by itself after an interruption, because it saves its results."""
     return _listener.get().delay_stop()
 
 

@@ -59,22 +59,22 @@ def obfuscate(
     digits: int | None = None,
     **options: Unpack[OutputOptions],
 ) -> dict[str, Any]:
-    """Obfuscate a file of traces with a defence; return what became of its events or points.
+    """Obfuscate a file of traces with a defence; return counts of kept, moved and deleted events.
 
     Parameters
     ----------
     defence
-        Name and parameters, such as ``MRLH(1,1,0.5)``; ``+`` joins defences that follow each other.
+        Name and parameters, such as ``MRLH(1,1,0.5)``; join several defences with ``+``.
     original, out
-        What is read, and where the obfuscated traces go.
+        Input, and file for the obfuscated traces.
     reading
-        How the original is read.
+        Options for reading the original.
     seed
-        For experiments only: who guesses it can undo the release. Secret if omitted.
+        For experiments only: anyone who guesses it can undo the release. Secret randomness if omitted.
     legacy_2019
-        Reproduce the draws of the organisers' programs of 2019.
+        Reproduce the random draws of the organisers' programs of 2019.
     digits
-        Of GPS points, decimals of the degrees that are released.
+        Decimals of the released degrees, for GPS points.
     **options
         Keywords of `OutputOptions`: ``to`` (``table``, ``pwscup`` or ``partitions``), ``cluster`` and
         ``resume``.

@@ -24,8 +24,8 @@ class OutputOptions(TypedDict, total=False):
     Attributes
     ----------
     to
-        The format; by the name of the output, or as what is read, if omitted. ``partitions`` is a folder
-        of parts.
+        The format; if omitted, it follows from the name of the output or equals that of the input.
+        ``partitions`` is a folder of parts.
     cluster
         A Dask cluster, or the address of one.
     resume

@@ -113,7 +113,7 @@ class ReleasePair:
         return read_pseudonyms(self.id_table)
 
     def read(self, reading: ReadingOptions) -> tuple[GpsTraces, GpsTraces]:
-        """Read both files whole."""
+        """Read both files completely."""
         released = reading.open_second(self.released)
         return chunking.read_gps_traces(reading, self.original), chunking.read_gps_traces(reading, released)
 
@@ -127,12 +127,12 @@ def open_release_pair(
     cluster: Cluster | str | None = None,
     by_id: bool = True,
 ) -> Iterator[ComparisonChunks]:
-    """Open both files, whole or in chunks; the work on them is shown as `what`.
+    """Open both files, completely or in chunks; `what` names the work in the progress display.
 
     Parameters
     ----------
     by_id
-        Refuse released ids that are not those of the original.
+        Raise an error if released ids are not those of the original.
     """
     who = files.read_user_mapping()
     pair = reading.open(files.original), reading.open_second(files.released)

@@ -79,20 +79,20 @@ def pseudonymise(
     seed: int | None = None,
     **options: Unpack[OutputOptions],
 ) -> dict[str, Any]:
-    """Give every trace a pseudonym at random, and write the release and the secret table of true identities.
+    """Give every trace a random pseudonym, and write the release and the secret table of true identities.
 
     Parameters
     ----------
     file, out, id_table
-        What is read, where the release goes, and where the table goes; its salt goes next to the table.
+        Input, file for the release, and file for the table; the salt is written next to the table.
     reading
-        How the file is read, or the original if one is named.
+        Options for reading the file, or the original if there is one.
     original
-        Of obfuscated traces, what they were made from; they are scored against it.
+        For obfuscated traces: the original traces, to compute the utility.
     again
-        Draw again over a table that is there, whose commitment is void then.
+        Replace an existing table, whose commitment is then no longer valid.
     seed
-        For experiments only: who guesses it can undo the release. Secret if omitted.
+        For experiments only: anyone who guesses it can undo the release. Secret randomness if omitted.
     **options
         Keywords of `OutputOptions`: ``to`` (``partitions``, or by the name of `out`), ``cluster`` and
         ``resume``.

@@ -38,7 +38,7 @@ _AnyReading = TypeVar("_AnyReading", bound=_HasReport)
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """What the command line says about reading traces; a command has them all, or some groups of them."""
+    """The options for reading traces of the command line; commands have all of them or some groups."""
 
     format: str | None = None
     columns: str | None = None
@@ -67,7 +67,7 @@ class ReadingOptions:
 
     @property
     def words(self) -> list[str]:
-        """The same options as they are written on a command line, without those left at their defaults."""
+        """The same options as words of a command line, without defaults."""
         said: list[str] = []
         for one in fields(self):
             value = getattr(self, one.name)
@@ -78,22 +78,22 @@ class ReadingOptions:
 
     @property
     def files(self) -> tuple[Path | None, ...]:
-        """The files next to the traces that are read too."""
+        """Further files that are read with the traces."""
         return self.places, self.times
 
     @property
     def is_split(self) -> bool:
-        """Whether one file is to be cut into reference and original traces."""
+        """Whether one file is split into reference and original traces."""
         return self.split_at is not None or self.reference_days is not None
 
     @property
     def cuts_rows(self) -> bool:
-        """Whether only some hours or dates of the file are read, or it is cut into reference and original."""
+        """Whether only some hours or dates are read, or the file is split into reference and original."""
         given = (self.hours, self.from_date, self.to_date, self.split_at, self.reference_days)
         return any(value is not None for value in given)
 
     def choices(self) -> Choices:
-        """Return which places and instants to make."""
+        """Return the choice of places and instants."""
         from tracearena.io import ChoiceOptions, Choices
         from tracearena.io.options import select_options
 
@@ -108,20 +108,20 @@ class ReadingOptions:
         return Layout.parse(header=not self.no_header, **said)
 
     def refuse_layout(self, what: str) -> None:
-        """Refuse what is said about the columns of a table, where no such table is read."""
+        """Raise an error for options about columns, if no table is read."""
         given = {name: getattr(self, name) for name in _OF_TABLES}
         refuse_options(what, **given, no_header=self.no_header)
 
     def refuse_limits(self) -> None:
-        """Refuse limits of submissions where none of the contest's is read."""
+        """Raise an error for limits of submissions, if no submission to a contest is read."""
         limits = {"max_bytes": self.max_bytes, "max_listed_ids": self.max_listed_ids}
         refuse_options("files other than submissions to a contest", **limits)
 
     def open(self, path: File | Input) -> Input:
-        """Return what a job is given, to be read as these options say; an input keeps what they do not say.
+        """Open a file with these options; an `Input` keeps the options that are not set here.
 
-        A job opens each of its files once. After that the input says its format and layout, and the methods
-        that read take it as it is.
+        A job opens each of its files once. The `Input` then has the format and the layout, and the methods
+        that read use them.
         """
         from tracearena.io import Input
 
@@ -131,7 +131,7 @@ class ReadingOptions:
         return path.read_as(self.format or path.asked_format, layout if layout.option_names else None)
 
     def open_second(self, path: Path | Input) -> Input:
-        """Return a further file of a command: one that we wrote has our own columns."""
+        """Open a further file of a command; files written by tracearena have its own columns."""
         from tracearena.io.options import AS_NAMED
 
         source = self.open(path)
@@ -160,14 +160,14 @@ class ReadingOptions:
         return reading if hours is None else keep_hours(reading, hours)
 
     def read_events(self, path: Path | Input, *, quietly: bool = False) -> Reading[Traces]:
-        """Read events at places, and say on stderr what was wrong with them."""
+        """Read events at places, and report problems on stderr."""
         reading = self.read(path).as_events()
         if not quietly:
             note_problems(reading)
         return reading
 
     def read_points(self, path: Path | Input) -> Reading[GpsTraces]:
-        """Read GPS points, and the coordinates of events too; say on stderr what was wrong with them."""
+        """Read GPS points or the coordinates of events, and report problems on stderr."""
         from tracearena.io import Input
 
         source = path if isinstance(path, Input) else self.open(path)
@@ -218,10 +218,10 @@ class ReadingOptions:
         allow_repetition: bool = False,
         id_table: IdTable | None = None,
     ) -> Reading[ObfuscatedTraces]:
-        """Read what is released of the original's events, in their order.
+        """Read the released events in the order of the original.
 
-        It is a file of obfuscated traces, or traces of any format as they are; or, with the table of who
-        is who, anonymized traces.
+        The file has obfuscated traces, unchanged traces in any format or, with the ID table, anonymized
+        traces.
         """
         from tracearena.errors import FileError
         from tracearena.io import Input, Reading, read_released
@@ -260,9 +260,9 @@ class ReadingOptions:
         )
 
     def read_anonymized(self, path: Path | Input, known: Reading[Traces]) -> Reading[ObfuscatedTraces]:
-        """Read what is released under pseudonyms of the data set of `known`.
+        """Read the release under pseudonyms that belongs to the data set of `known`.
 
-        It is a file of anonymized traces, or traces of any format as they are.
+        The file has anonymized traces, or unchanged traces in any format.
         """
         from tracearena.io import Input, Reading, read_released
         from tracearena.io.options import AS_NAMED
@@ -283,7 +283,7 @@ class ReadingOptions:
     def halves(
         self, reading: Reading[Traces | GpsTraces]
     ) -> tuple[Reading[Traces | GpsTraces], Reading[Traces | GpsTraces]]:
-        """Cut one file into reference and original traces."""
+        """Split one file into reference and original traces."""
         from tracearena.io.alignment import split_after_days, split_at_date
 
         if self.split_at is not None and self.reference_days is not None:
@@ -293,7 +293,7 @@ class ReadingOptions:
         return split_after_days(reading, self.reference_days or 0)
 
     def refuse_for(self, *, is_gps: bool) -> None:
-        """Refuse options that GPS points, or events, have no use for."""
+        """Raise an error for options that do not apply to GPS points, or to events."""
         if not is_gps:
             refuse_options("events at places", resample=self.resample)
             return

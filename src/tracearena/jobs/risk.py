@@ -49,20 +49,20 @@ _MOST_PEOPLE, _MOST_ROWS = 1_000_000, 20_000_000
 
 
 class AuditOptions(TypedDict, total=False):
-    """How `audit` and `protect` read and measure; all may be omitted.
+    """Options of `audit` and `protect`; all may be omitted.
 
     Attributes
     ----------
     reading
-        How the files are read.
+        Options for reading the files.
     settings
-        Limits and sizes of the audit; of `protect`, `Settings.found_again` is the risk that is aimed at.
+        Limits and sizes of the audit; for `protect`, `Settings.found_again` is the target risk.
     attacks
         Further attacks to try.
     tables
         Also write tables of all shares next to the page.
     seed
-        Of all draws of the measurement; fresh, and noted, if omitted.
+        Seed of the measurement; drawn and recorded if omitted.
     """
 
     reading: ReadingOptions
@@ -89,15 +89,15 @@ def audit(
     Parameters
     ----------
     file, out
-        What is audited, and a new folder for ``audit.html`` and ``audit.json``.
+        The file to audit, and a new folder for ``audit.html`` and ``audit.json``.
     released
-        What is to be published of the file: this version is audited.
+        The version to be published; it is audited against the file.
     id_table
-        Who is who, where the release has pseudonyms.
+        Table of true identities, if the release has pseudonyms.
     mechanism
         The defence that made the release, which attackers know.
     synthetic, others
-        Nobody in the release is a person of the original; people who were not used for it.
+        Whether nobody in the release is a person of the original; traces of people who were not used for it.
     **options
         Keywords of `AuditOptions`: ``reading``, ``settings``, ``attacks``, ``tables``, ``seed``.
     """
@@ -139,19 +139,19 @@ def protect(
 ) -> Protected:
     """Find the most useful defence that keeps the limits, apply it, and prove the release by an audit.
 
-    The release is drawn from the system's secret source, whatever the seed is: that is for the measurement.
-    If no defence keeps the limits, nothing but the page is written.
+    The release always uses the secret random source of the system; the seed is for the measurement. If no
+    defence keeps the limits, only the page is written.
 
     Parameters
     ----------
     file, safer, out
-        What is read, where the release goes under pseudonyms, and a new folder for the page.
+        Input, file for the release with pseudonyms, and a new folder for the page.
     defences
-        What is tried; those that suit the file if omitted.
+        Defences to try; those that suit the file if omitted.
     id_table
-        Where the secret table of true identities goes.
+        File for the secret table of true identities.
     more_options
-        Options of the command line that the printed command repeats.
+        Further options of the command line, for the command that is printed.
     **options
         Keywords of `AuditOptions`: ``reading``, ``settings``, ``attacks``, ``tables``, ``seed``.
     """

@@ -22,7 +22,7 @@ from tracearena.files.atomic import scratch_folder
 from tracearena.io import Input, Reading, pwscup
 from tracearena.io.id_mapping import check_same_numbers
 from tracearena.io.inputs import OBFUSCATED
-from tracearena.io.places import read_id_pairs
+from tracearena.io.places import read_id_pairs, read_places
 from tracearena.jobs import chunking
 from tracearena.jobs.comparison import open_release_beside
 from tracearena.jobs.feedback import join_cluster, note, show_progress
@@ -32,11 +32,16 @@ from tracearena.jobs.reading import ReadingOptions, note_problems
 from tracearena.metrics import (
     ReidentificationScore,
     UtilityScore,
+    poi_accuracy_score,
     reidentification_score,
+    tm_emd,
+    tm_emd_sliced,
+    tp_tv,
     trace_inference_score,
     utility_score,
 )
 from tracearena.metrics.contest_scores import UtilitySum, places_at
+from tracearena.metrics.transitions import BINS
 from tracearena.traces import IdTable, Places, Traces
 
 
@@ -49,12 +54,12 @@ def score_utility(
     rule: Literal["paper", "2019"] = "paper",
     cluster: Cluster | str | None = None,
 ) -> UtilityScore:
-    """Score how near the released places are to the original ones (s_U, 1 is untouched).
+    """Score how close the released places are to the original ones (s_U; 1 means unchanged).
 
     Parameters
     ----------
     id_table
-        Who is who, where the release has pseudonyms.
+        Table of true identities, if the release has pseudonyms.
     rule
         How a generalised cell is scored: ``paper`` or ``2019``.
     cluster
@@ -103,6 +108,52 @@ def score_event_utility(
             both = open_release_beside(table, found, obfuscated, below)
         with show_progress("scoring", cluster):
             return both.fold(UtilitySum.of).score
+
+
+def score_usefulness(
+    original: File | Input,
+    obfuscated: File | Input,
+    *,
+    reading: ReadingOptions = ReadingOptions(),  # noqa: B008
+    id_table: File | None = None,
+    pois: File | None = None,
+    category: str | None = None,
+) -> dict[str, Any]:
+    """Measure what a release is still useful for: POI accuracy, TP-TV and TM-EMD against the original.
+
+    Parameters
+    ----------
+    id_table
+        Table of true identities, if the release has pseudonyms.
+    pois
+        Points of interest with categories, for POI accuracy.
+    category
+        With `pois`: category of those that a service recommends; ``food`` if omitted.
+    """
+    from tracearena.io.formats.checkins import read_pois
+
+    if pois is None:
+        refuse_options("a release without --pois", category=category)
+        points = None
+    else:
+        path = Path(pois)
+        points = read_pois(path) if path.name.startswith("POI_") else read_places(path)
+    truth = reading.read_events(reading.open(original))
+    known = None if id_table is None else read_id_pairs(id_table)
+    released, _ = reading.read_obfuscated(reading.open(obfuscated), truth, id_table=known)
+    result: dict[str, Any] = {}
+    if points is not None:
+        accuracy = poi_accuracy_score(truth.traces, released, points, category=category or "food")
+        result |= accuracy.to_dict()
+    grid = truth.traces.places.grid
+    bins = BINS if grid is None else max(grid.rows, grid.columns)
+    return result | {
+        "tp_tv": tp_tv(truth.traces, released),
+        "tp_tv_top50": tp_tv(truth.traces, released, top=50),
+        "tm_emd_x": tm_emd(truth.traces, released, "x", bins=bins),
+        "tm_emd_y": tm_emd(truth.traces, released, "y", bins=bins),
+        "tm_emd": tm_emd_sliced(truth.traces, released, bins=bins),
+    }
 
 
 def attack_points(
@@ -265,8 +316,8 @@ def check_inferred_table(
 def check_inferred_traces(
     file: File,
     *,
-    reading: ReadingOptions = ReadingOptions(),
-    **known: Unpack[AnswerFiles],  # noqa: B008
+    reading: ReadingOptions = ReadingOptions(),  # noqa: B008
+    **known: Unpack[AnswerFiles],
 ) -> dict[str, int]:
     """Check inferred traces, which must have exactly one region per user and time.
 

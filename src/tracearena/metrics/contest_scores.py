@@ -28,7 +28,7 @@ class UtilityScore(Result):
     rule
         How a generalised event was scored.
     cells, deleted, generalised
-        Number of events in all, deleted, and replaced by a set.
+        Number of all events, of deleted ones, and of those replaced by a set.
     """
 
     utility: float
@@ -48,9 +48,9 @@ def utility_score(
     original, obfuscated
         The same events in the same order.
     rule
-        How a generalised event loses: ``paper`` takes the mean distance over the set, then cuts it
-        off at the limit; ``2019`` cuts off each distance, then takes the mean, as the official
-        program of PWS Cup 2019 did. They differ only where a set reaches beyond the limit.
+        Score of a generalised event: ``paper`` takes the mean distance over the set and then caps it at the
+        limit; ``2019`` caps each distance and then takes the mean, as in the official program of PWS Cup
+        2019. They differ only if a set extends beyond the limit.
     limit_km
         Distance at which a place is worth nothing, greater than 0.
 
@@ -200,7 +200,7 @@ class TraceInferenceScore(Result):
     trace_inference
         s_T, the weighted mean of min(distance / limit, 1).
     expected_error_km
-        Plain mean distance between true and inferred places, in km.
+        Unweighted mean distance between true and inferred places, in km.
     cells, sensitive_cells
         Number of events scored, and of those at sensitive places.
     """
@@ -219,7 +219,7 @@ def trace_inference_score(
     Parameters
     ----------
     original
-        The truth; users without an event at an instant are not scored there.
+        The true traces; instants without an event of a user are not scored.
     inferred
         One place for every user and instant of the original.
     sensitive_weight

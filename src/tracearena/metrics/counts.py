@@ -259,7 +259,7 @@ class Diversity(Result):
 
     @property
     def gap(self) -> float:
-        """Diff minus same, in standard deviations of the pairs: about 0 where there is diversity."""
+        """`diff_tv` minus `same_tv`, in standard deviations; about 0 if teams have different users."""
         spread = max(self.same_sd, self.diff_sd)
         return (self.diff_tv - self.same_tv) / spread if spread else 0.0
 
@@ -271,16 +271,16 @@ class Diversity(Result):
 def measure_diversity(
     first: Traces, second: Traces, *, pairs: int = 1_000, seed: SeedLike = None
 ) -> Diversity:
-    """Compare user i of the first team with user i, and with another one, of the second.
+    """Compare user i of the first team with user i and with another user of the second team.
 
     Parameters
     ----------
     first, second
-        The traces of two teams of as many users each.
+        The traces of two teams with the same number of users.
     pairs
-        Pairs of each kind; fewer, half the users, if there are not twice as many users.
+        Number of pairs of each kind; at most half the number of users.
     seed
-        Which users are compared.
+        Seed for choosing the users to compare.
 
     References
     ----------

@@ -30,7 +30,7 @@ _FEWEST_EVENTS = 5
 def population(traces: AnyTraces) -> NDArray[np.float64]:
     """Return the distribution over places of all events in each slot, slots × places.
 
-    All users are pooled, so a user counts by her events. A slot without events is uniform.
+    Events of all users are pooled. A slot without events is uniform.
 
     >>> from tracearena.traces import Clock, Places
     >>> places, clock = Places([0, 1], [0, 0]), Clock(instants_per_day=2)
@@ -79,18 +79,17 @@ def tp_tv(
     Parameters
     ----------
     reference, traces
-        What is true, and what is judged; None is the uniform baseline.
+        The reference, and the traces to judge; None is the uniform baseline.
     top
-        Sum only over this number of places in each slot, those that the reference visits most
-        (TP-TV-Top50 for 50).
+        Sum only over the most visited places of the reference in each slot, this many (TP-TV-Top50 for 50).
     by_day
         Compare each day number by itself and average (synthetic traces).
 
     Notes
     -----
-    Which of the places tied at rank `top` count is left open by [1] (in its people-flow data 20 to
-    40 places tie in every slot, and the value moves by 0.001). Here it is decided by the sort that
-    gives the published values to the digit.
+    If several places tie at rank `top`, [1] does not say which of them count. In its people-flow data, 20 to
+    40 places tie in every slot, which changes the value by 0.001. The sort used here gives the published
+    values to the last digit.
 
     References
     ----------
@@ -181,7 +180,7 @@ def fraction_cells(
 def category_fractions(traces: Traces) -> dict[str, NDArray[np.int64]]:
     """Return the sum of `visit_fractions` over the places of each category ([1] Figure 11).
 
-    A visitor counts once for every place of the category that she visits.
+    A visitor counts once for each visited place of the category.
 
     >>> from tracearena.traces import Clock, Places
     >>> places = Places([0, 1, 2], [0, 0, 0], categories=["Bar", "Park", "Bar"])
@@ -213,12 +212,12 @@ def vf_tv(
     Returns
     -------
     float or None
-        None where no place counts: users with too few events, or each with one place only.
+        None if no place counts, because users have too few events or only one place each.
 
     Notes
     -----
-    A place that the judged traces never visit has all its mass in the lowest bin, and so has
-    every place of the uniform baseline.
+    A place that the judged traces never visit has all its mass in the lowest bin. The same holds for all
+    places of the uniform baseline.
 
     Examples
     --------

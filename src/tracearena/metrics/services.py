@@ -32,7 +32,7 @@ class PoiAccuracy(Result):
     poi_accuracy
         Mean share of nearby POIs that are sent, from 0 to 1 (all of them).
     events
-        Number of events that have a POI nearby; the others do not count.
+        Number of events with a POI nearby; other events do not count.
     pois
         Number of POIs looked at.
     """
@@ -52,7 +52,7 @@ def poi_accuracy_score(
     """Return the share of POIs near each original place that are near the released one ([contest] 5.5).
 
     The service sends all POIs within 2 km of the released place (of any place of a set; none for a deleted
-    event), and the user keeps those within 1 km of where she is.
+    event), and the user keeps those within 1 km of the true place.
 
     Parameters
     ----------
@@ -183,14 +183,14 @@ def spatial_allocation(counts: NDArray[np.float64], top: int | None = None) -> N
 def visit_divergence(real: Traces, other: Traces | NDArray[np.float64], *, top: int | None = None) -> float:
     """Return the KL divergence of the visit shares of real traces from those of others.
 
-    Places stand in order of popularity, each data set in its own ([sglt] Tables 2 and 3).
+    The places of each data set are sorted by its own popularity ([sglt] Tables 2 and 3).
 
     Parameters
     ----------
     other
         Traces, or the visits of each place in a baseline.
     top
-        Look only at this number of the most popular places.
+        Use only this many of the most popular places.
 
     Examples
     --------
@@ -237,13 +237,13 @@ def time_allocation(traces: Traces, rank: int) -> NDArray[np.float64]:
 def time_divergence(real: Traces, other: Traces | NDArray[np.float64], rank: int) -> float:
     """Return the KL divergence of the users' time at their `rank`-th place ([sglt] Table 4).
 
-    The shares of all users, from the largest to the smallest, are made to sum to 1; data sets of
-    different size are compared at the same quantiles.
+    The shares of all users are sorted in descending order and scaled to sum to 1. Data sets of different size
+    are compared at the same quantiles.
 
     Parameters
     ----------
     other
-        Traces in which each user is one person, or the shares of a baseline.
+        Traces with one person per user, or the shares of a baseline.
     """
     mine = time_allocation(real, rank)
     theirs = time_allocation(other, rank) if isinstance(other, Traces) else np.asarray(other, float)

@@ -81,8 +81,8 @@ def tm_tv(reference: AnyTraces, traces: AnyTraces | None, *, by_day: bool = Fals
     Parameters
     ----------
     by_day
-        Each day of a user is a trace of its own, all of whose consecutive events are transitions;
-        compare each day number by itself and average (synthetic traces).
+        For synthetic traces: each day of a user is a separate trace, in which all consecutive events are
+        transitions. Each day number is compared separately, and the results are averaged.
 
     Examples
     --------
@@ -118,9 +118,9 @@ def tm_emd(
 ) -> float:
     """Return the earth mover's distance of the transition rows along one axis, averaged over places.
 
-    TM-EMD-X (west to east) and TM-EMD-Y (south to north) of [1] section 4.3: each row of the
-    transition matrix is a distribution of the next place; projected on the bins of the axis, how
-    many bins must its mass be moved?
+    TM-EMD-X (west to east) and TM-EMD-Y (south to north) of [1] section 4.3: each row of the transition
+    matrix is a distribution of the next place. It is projected on the bins of the axis; the distance is the
+    number of bins over which its mass has to be moved.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ def project_rows(matrix: csr_array | None, on_bins: csr_array) -> NDArray[np.flo
 def legacy_directions(count: int = DIRECTIONS) -> NDArray[np.float64]:
     """Return the directions (2 × count, unit columns) that the published sliced distances used.
 
-    They come from NumPy's legacy generator with seed 0, and are the same for every row and data
-    set, so that values can be compared.
+    They come from NumPy's legacy generator with seed 0. They are the same for every row and data set, so that
+    you can compare values.
 
     >>> legacy_directions()[:, 0].round(3).tolist()
     [0.892, -0.453]

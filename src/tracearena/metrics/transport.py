@@ -48,7 +48,7 @@ def tm_emd_exact(
 ) -> float:
     """Return the earth mover's distance of the transition rows on the map, averaged over places.
 
-    In bins, as `tm_emd`, which is never larger, and `tm_emd_sliced`; the distance between two bins is
+    The unit is a bin, as in `tm_emd`, which is never larger, and `tm_emd_sliced`. The distance of two bins is
     the straight line between them.
 
     Parameters

@@ -1,4 +1,4 @@
-"""How people move, measured: counts, transitions, profiles, aggregate, stays, and laws."""
+"""Measures of how people move: counts, transitions, profiles, aggregates, stays, and laws."""
 
 import lazy_loader
 

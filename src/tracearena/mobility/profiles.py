@@ -21,16 +21,16 @@ class MobilityProfiles:
     Attributes
     ----------
     n_users, n_places
-        How many of each.
+        Number of users and of places.
     periods
         The time periods of a day.
     visit_offsets
-        Row ``u * len(periods) + τ`` holds the visited places of user u in period τ.
+        Row ``u * len(periods) + τ`` has the visited places of user u in period τ.
     visit_places, visit_probabilities
         π_r^τ(u): visited places, ascending in a row, and their probabilities.
     move_offsets
-        Row ``e * len(periods) + τ'`` holds where visit entry ``e`` (a user, period and place) leads
-        when the next instant lies in τ'.
+        Row ``e * len(periods) + τ'`` has the next places after visit entry ``e`` (a user, period and place)
+        if the next instant is in τ'.
     move_places, move_probabilities
         p_{r,r'}^{τ,τ'}(u): next places, ascending in a row, and their probabilities.
 
@@ -41,8 +41,8 @@ class MobilityProfiles:
 
     Notes
     -----
-    Probabilities are relative frequencies. A user who is never seen to leave a visited place is
-    taken to stay there, so that every profile is complete and wholly similar to itself.
+    Probabilities are relative frequencies. If a user is never seen to leave a visited place, the profile
+    stays there, so that every profile is complete and has similarity 1 to itself.
     """
 
     n_users: int
@@ -62,10 +62,10 @@ class MobilityProfiles:
         Parameters
         ----------
         periods
-            Number of time periods of equal length into which a day is cut, at least 1 and at most
-            the number of instants of a day; or the hours at which periods begin, such as ``6-12-18-22``
-            (`Periods.of`). Periods are long, such as morning, afternoon, evening
-            and night: with one event per period all profiles look alike.
+            Number of time periods of equal length in a day, at least 1 and at most the number of instants of
+            a day; or the hours at which periods begin, such as ``6-12-18-22`` (`Periods.of`). Use long
+            periods, such as morning, afternoon, evening and night: with one event per period, all profiles
+            are alike.
 
         Examples
         --------
@@ -92,7 +92,7 @@ class MobilityProfiles:
         return cls(traces.n_users, len(traces.places), cut, *visits, *moves)
 
     def of_user(self, user: int) -> MobilityProfiles:
-        """Return the profile of one user alone."""
+        """Return the profile of one user."""
         t = len(self.periods)
         visits = self.visit_offsets[user * t : (user + 1) * t + 1]
         entries = slice(visits[0], visits[-1])
@@ -144,13 +144,14 @@ class Periods:
 
     @classmethod
     def of(cls, clock: Clock, periods: int | str) -> Periods:
-        """Cut a day into periods of equal length (to an instant), or at the hours named.
+        """Divide a day into periods of equal length (to an instant), or at given hours.
 
         Parameters
         ----------
         periods
-            How many; or the hours at which one begins, rising and joined by ``-``. The hours before the
-            first belong to the last, which continues after midnight; a period without instants is none.
+            Number of periods; or the hours at which they begin, in ascending order and joined by ``-``. The
+            hours before the first one belong to the last period, which continues after midnight. Periods
+            without instants are dropped.
 
         Examples
         --------
@@ -212,7 +213,7 @@ EPSILON = 5e-4
 
 @dataclass(frozen=True, eq=False)
 class AggregateMobility:
-    """Mean of many mobility profiles, with a small probability for every possible move.
+    """Mean of mobility profiles, with a small probability for every possible move.
 
     Attributes
     ----------
@@ -244,13 +245,13 @@ class AggregateMobility:
         Parameters
         ----------
         epsilon
-            Weight of a move that nobody was seen to make, above 0.
+            Weight of an unseen move, above 0.
 
         Notes
         -----
-        The paper says that a small constant shrinks with distance, not how small nor how it shrinks.
-        The default was chosen among several so that SGLT comes near its published results on
-        people-flow data; agreement with them is therefore no independent check.
+        The paper mentions a small constant that decreases with distance, but neither its size nor its form.
+        The default was chosen so that SGLT comes close to its published results on people-flow data;
+        agreement with them is therefore not an independent check.
 
         Examples
         --------
@@ -327,7 +328,7 @@ class AggregateMobility:
         return self.pairs[of_time[:-1], of_time[1:]]
 
     def starts(self, smallest: float = 1e-9) -> NDArray[np.float64]:
-        """Return the distribution of a day's first place, every place being possible."""
+        """Return the distribution of the first place of a day; every place is possible."""
         first = self.visits[self.periods.of_time[0]] + smallest
         return np.asarray(first / first.sum())
 

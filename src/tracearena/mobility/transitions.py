@@ -53,7 +53,7 @@ class Events(Protocol):
 
 
 def departures(events: Events, *, adjacent: bool = True, midnight: bool = False) -> NDArray[np.int64]:
-    """Return the events that a transition leads from: event ``e`` leads to event ``e + 1``.
+    """Return the events from which a transition starts: event ``e`` leads to event ``e + 1``.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ def has_transitions(traces: AnyTraces) -> bool:
 def transition_matrix(traces: AnyTraces | WeightedEvents, *, adjacent: bool = True) -> csr_array:
     """Return the places × places matrix of probabilities to go from one place to the next.
 
-    The counts of all users and times are pooled and each row is made to sum to 1; a place that
-    nobody is seen to leave keeps everybody (probability 1 on the diagonal). An event with several
-    places spreads its weight evenly over them.
+    The counts of all users and times are pooled, and each row is scaled to sum to 1. A place that nobody is
+    seen to leave has probability 1 on the diagonal. The weight of an event with several places is divided
+    evenly among them.
 
     Parameters
     ----------
@@ -141,11 +141,11 @@ class UserTransitions(NamedTuple):
     Attributes
     ----------
     cells
-        Every transition that anybody made, as from × places + to, ascending.
+        All transitions that occur, as from × places + to, ascending.
     offsets
         The users who made transition ``c`` are ``users[offsets[c]:offsets[c + 1]]``.
     users, probabilities
-        Who made it, and with what probability she leaves its first place for its second.
+        Users of each transition, and its probability given its first place.
     """
 
     n_users: int
@@ -157,7 +157,7 @@ class UserTransitions(NamedTuple):
 
     @classmethod
     def of(cls, *groups: Traces) -> Self:
-        """Learn from all consecutive events of each user; users of later groups are numbered on."""
+        """Learn from all consecutive events of each user; users are numbered across all groups."""
         m = max(len(groups[0].places), 1)
         n_users = sum(traces.n_users for traces in groups)
         keys, before = [], 0
@@ -187,7 +187,7 @@ class UserTransitions(NamedTuple):
         )
 
     def find(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of each transition, -1 where nobody made it."""
+        """Return the number of each transition; -1 if it does not occur."""
         if not len(self.cells):
             return np.full(len(cells), -1, np.int64)
         at = np.minimum(np.searchsorted(self.cells, cells), len(self.cells) - 1)
@@ -216,9 +216,9 @@ class SparseTensor:
     shape
         Users, places, and places (transitions) or slots (visits).
     users, i, j
-        Where each cell stands.
+        Position of each cell.
     counts
-        What it holds, at least 1.
+        Count of each cell, at least 1.
     """
 
     shape: tuple[int, int, int]
@@ -254,7 +254,7 @@ class SparseTensor:
         j: NDArray[np.integer],
         counts: NDArray[np.integer] | None = None,
     ) -> SparseTensor:
-        """Sum cells given in any order, each counting once unless `counts` says otherwise.
+        """Sum cells in any order; each counts once unless `counts` is given.
 
         >>> SparseTensor.from_cells((1, 2, 2), np.array([0, 0]), np.array([1, 1]), np.array([0, 0])).counts
         array([2], dtype=int32)

@@ -1,4 +1,4 @@
-"""Defences: what is released instead of each event."""
+"""Defences: they change traces so that they can be published."""
 
 import lazy_loader
 

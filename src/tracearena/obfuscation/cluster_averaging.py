@@ -38,41 +38,39 @@ _ALIKE = 1e-7
 class ClusterAveraging(VisitMovingDefence):
     """Move the visit counts of each user towards the average of similar users ([contest] 5.2).
 
-    Users are clustered by their visit counts (k-means). Within a cluster each user's visits are
-    moved, at the least total distance, so that she visits every place as often as the average
-    member does: then counts no longer tell the members apart. What is then a visit to a sensitive
-    place goes to the nearest other sensitive place. The utility threshold is one budget for all
-    users: averaging takes the cheapest moves as long as enough is left for every sensitive visit.
+    Users are clustered by k-means on their visit counts. Within a cluster, optimal transport moves the visits
+    of each user until every place is visited as often as by the average member; counts then no longer
+    distinguish the members. Visits that are then at a sensitive place move to the nearest other sensitive
+    place. The utility threshold is one budget for all users: averaging makes the cheapest moves as long as
+    enough is left for every sensitive visit.
 
     Parameters
     ----------
     threshold
-        Utility s_U, from 0 to 1, that the release keeps (the paper's rule: a visit moved by d km
-        loses d / `limit_km`, at most 1). It is spent down to the last move that fits, and never broken.
+        Utility s_U, from 0 to 1, that the release keeps (the paper's rule: a visit moved by d km loses d /
+        `limit_km`, at most 1). The budget is spent until no further move fits, and the utility is never
+        lower.
     clusters
         Number of clusters k, at least 1; fewer if there are fewer than 5 users for each.
     blur_km
-        Counts are blurred by a Gaussian of this standard deviation before they are clustered, so
-        that people of one neighbourhood are alike even if they share no place; 0 leaves them as
-        they are, as the paper did.
+        Standard deviation of the Gaussian that smooths the counts before clustering, so that people of one
+        neighbourhood are similar even if they share no place; 0, as in the paper, does not smooth.
     limit_km
-        Distance from which on a visit is worth nothing.
+        Distance in km from which a visit is worth nothing.
 
     Notes
     -----
-    The paper does not say how visits are moved, nor how the budget is shared. Here visits move by the
-    optimal transport of a user's surplus visits to the places where she lacks some, and which of
-    her visits to a place move is drawn at random. Every moved visit brings her counts nearer to the
-    average by the same amount, so the order of privacy gained per utility lost is the order of
-    distance; among equals the users whose averaging costs least come first, so that as many as
-    possible are finished. A sensitive visit that averaging has brought to the sensitive place next to
-    it stays there: the third step would bring it back.
+    The paper does not say how visits are moved, nor how the budget is shared. Here the surplus visits of a
+    user move by optimal transport to the places where the user has too few; which visits to a place move is
+    drawn at random. Every move brings the counts closer to the average by the same amount, so the shortest
+    moves gain the most privacy per loss of utility. Among equal moves, users whose averaging costs least come
+    first, so that as many users as possible are completed. A sensitive visit that averaging has moved to the
+    nearest other sensitive place stays there, because the third step would move it back.
 
-    Where even full averaging leaves part of the budget, it is done again with half as many
-    clusters, down to one.
+    If full averaging leaves part of the budget, it is repeated with half as many clusters, down to one.
 
-    100 clusters are the paper's. ``blur_km=0.5`` is ours: it was chosen by the scores of one team of the
-    simulated city, among about twenty combinations of parameters.
+    100 clusters are those of the paper. ``blur_km=0.5`` is our variant, chosen among about twenty
+    combinations of parameters by the scores of one team of the simulated city.
 
     Examples
     --------

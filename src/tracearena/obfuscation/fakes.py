@@ -25,18 +25,18 @@ _EXPOSED, _FAKES = range(2)
 class FakeTraces(Obfuscator):
     """Send each place together with the places of N fake traces at the same instant.
 
-    What a person sends to a location-based service ([sglt] section 5.4): at some instants she is
-    exposed and sends the set of her own place and those of her fakes; at the others nothing.
+    This is what a person sends to a location-based service ([sglt] section 5.4): at some instants, the set of
+    the true place and the places of the fakes; at all others, nothing.
 
     Parameters
     ----------
     method
-        Where the fakes come from: ``sglt``, ``uniform``, ``aggregate``, ``walk`` or ``own-walk``
-        (see `make_fake_days`).
+        Generator of the fakes: ``sglt``, ``uniform``, ``aggregate``, ``walk`` or ``own-walk`` (see
+        `make_fake_days`).
     fakes
-        Fake traces next to the real one, from 1 to 100,000.
+        Number of fake traces sent with the real one, from 1 to 100,000.
     exposure
-        Probability that an event is sent at all, above 0 and at most 1.
+        Probability that an event is sent, above 0 and at most 1.
     classes
         Number of semantic classes of ``sglt``; None finds a good one.
     training

@@ -51,18 +51,18 @@ def check_digits(digits: object) -> None:
 class GeoInd(GpsObfuscator, PlanarLaplaceNoise):
     """Move each point by planar Laplace noise: ε-geo-indistinguishability of every point.
 
-    The way r has the density ε² r exp(-ε r), a Gamma distribution of shape 2 and scale 1/ε; its
-    direction is uniform; the step follows the geodesic on WGS84.
+    The distance r has the density ε² r exp(-ε r), a Gamma distribution with shape 2 and scale 1/ε. The
+    direction is uniform, and the move follows the geodesic on WGS84.
 
     Parameters
     ----------
     expected_noise
-        E[r] = 2/ε in metres, above 0. In Python the number is taken at its word; in a name
-        (``GeoInd(0.02)``) one below 1 needs its unit, since ε may have been meant.
+        E[r] = 2/ε in metres, above 0. In a name, a number below 1 needs its unit, because in ``GeoInd(0.02)``
+        ε may have been meant; in Python, the number is always in metres.
     window
-        T in seconds for time-dependent noise: each trajectory is cut into pieces of consecutive
-        points that last less than T; the first point of a piece is perturbed and all its points
-        take that value. Without it every point is perturbed on its own.
+        T in seconds for time-dependent noise: each trajectory is divided into pieces of consecutive points
+        that last less than T; noise is added to the first point of a piece, and all points of the piece get
+        the result. Without it, noise is added to every point independently.
     epsilon
         ε per metre, instead of `expected_noise`.
     digits
@@ -70,9 +70,9 @@ class GeoInd(GpsObfuscator, PlanarLaplaceNoise):
 
     Notes
     -----
-    The guarantee is one of single points: n points perturbed independently give their whole
-    n times the ε. A piece starts at its first point and the next at the first point T or more
-    later, so a gap in the recording does not shorten the piece after it.
+    The guarantee holds for single points: for n independently perturbed points together, it has n times the
+    ε. A piece starts at its first point, and the next piece at the first point at least T later, so a gap in
+    the recording does not shorten the piece after it.
 
     References
     ----------
@@ -114,9 +114,9 @@ class GeoInd(GpsObfuscator, PlanarLaplaceNoise):
         return 2 / self.epsilon if self.epsilon is not None else float(self.expected_noise or 0)
 
     def noise_mean(self) -> float:
-        """Return `expected_noise_m`, 2/ε in metres: of each point or, with a window, of the first of a piece.
+        """Return `expected_noise_m`, 2/ε in metres: that of all points, or of the first points of pieces.
 
-        The other points of a piece take the first one's released position, however far they have gone.
+        The other points of a piece get the released position of the first one, however far away they are.
         """
         return self.expected_noise_m
 
@@ -139,13 +139,13 @@ class GeoInd(GpsObfuscator, PlanarLaplaceNoise):
         return self.window is not None
 
     def draws(self, part: GpsTraces) -> int:
-        """Return the number of points that are perturbed on their own."""
+        """Return the number of points that are perturbed independently."""
         return len(part) if self.window is None else len(self._find_pieces(part)[0])
 
     def transform_part(
         self, part: GpsTraces, *, seed: np.random.SeedSequence, first: int, total: int
     ) -> GpsTraces:
-        """Return the points of some users, moved as among all of them."""
+        """Return the points of some users, moved as if all users were given."""
         if self.window is None:
             return part.with_positions(*self._move_points(part.latitude, part.longitude, seed, first, total))
         chosen, piece = self._find_pieces(part)
@@ -190,8 +190,8 @@ def draw_polar_noise(rng: np.random.Generator, count: int, expected_noise_m: flo
 class Snapping(GpsObfuscator):
     """Move each point to the centre of its cell in a world-wide grid.
 
-    Rows are equally high; each row has as many equal cells as make them about `side` wide there,
-    so cells keep their size towards the poles and none is cut by the date line.
+    All rows have the same height, and the number of cells in a row depends on the latitude, so that cells are
+    about `side` wide everywhere and the date line cuts none of them.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ class Snapping(GpsObfuscator):
         require_number("side", self.side, above=0, at_most=1e6)
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
-        """Return the same points at the centres; nothing is drawn."""
+        """Return the same points at the centres of their cells; this uses no random numbers."""
         require_kind(self, original, GpsTraces)
         rows = max(1, round(180 * float(metres_per_degree(45.0)[0]) / self.side))
         height = 180 / rows
@@ -258,7 +258,7 @@ class Thinning(GpsObfuscator):
         require_number("interval", self.interval, above=0, at_most=LONGEST_S)
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
-        """Return the points that are kept; nothing is drawn."""
+        """Return the points that are kept; this uses no random numbers."""
         require_kind(self, original, GpsTraces)
         kept = original.keep(find_piece_starts(original, self.interval) == np.arange(len(original)))
         return round_coordinates(kept, self.digits)

@@ -27,31 +27,32 @@ MOST_STRETCHES = 400
 class KAnonymous(Obfuscator):
     """Give every user the same trace as at least k - 1 others: k-anonymity of whole traces.
 
-    Users who are alike form groups of k to 2k - 1. At each instant all members of a group show the
-    same: the one of their places that is nearest to all of them, or the set of all their places. Anyone who
-    knows everything about a user then finds k traces that fit her, and re-identifies one in k.
+    Microaggregation (MDAV) forms groups of k to 2k - 1 similar users. At each instant, all members of a group
+    release the same: the one of their places that is nearest to all of them, or the set of all their places.
+    An attacker who knows everything about a user then finds k traces that fit, and picks the right one with
+    probability 1/k.
 
-    The foil of [contest] sections 1 and 5.2: where the members of a group are alike, their common trace
-    tells where each of them was without telling which trace is whose (homogeneity), and where they are
-    not, it is useless.
+    [contest] sections 1 and 5.2 argue against it: if the members of a group are similar, their common trace
+    reveals where each of them was, although nobody knows which trace belongs to whom (homogeneity attack); if
+    they are not, the trace is useless.
 
     Parameters
     ----------
     k
-        How many traces are equal at least, 1 or more.
+        Smallest number of equal traces, at least 1.
     way
-        ``"move"``: all members move to the one of their places that loses least; ``"generalise"``: all
-        show the set of their places.
+        ``"move"``: all members move to the one of their places with the smallest loss; ``"generalise"``: all
+        release the set of their places.
     limit_km
-        Distance from which on a visit is worth nothing.
+        Distance in km from which a visit is worth nothing.
 
     Notes
     -----
-    Groups are those of MDAV, the usual microaggregation: the user farthest from the average and the k - 1
-    nearest to her, then the same for the user farthest from her, until fewer than 2k are left. It
-    draws nothing. An event at an instant at which another member has none is deleted, but that there was one
-    is not hidden: with gaps only what traces tell is k-anonymous, not when. Fewer than k users cannot be
-    hidden among each other: everything is deleted.
+    Groups are formed by MDAV: the user farthest from the average with the k - 1 nearest users, then the user
+    farthest from that one with the k - 1 nearest users, and so on until fewer than 2k are left. The algorithm
+    uses no random numbers. An event is deleted if another member has no event at that instant, but the
+    release still shows that there was an event: with gaps, places are k-anonymous, but times are not. With
+    fewer than k users, everything is deleted.
 
     References
     ----------
@@ -82,7 +83,7 @@ class KAnonymous(Obfuscator):
         require_number("limit_km", self.limit_km, above=0, at_most=FARTHEST_KM)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return traces each of which occurs at least k times; nothing is drawn."""
+        """Return traces that each occur at least k times; this uses no random numbers."""
         require_kind(self, original, Traces)
         codes = np.full(original.n_events, DELETED, np.int32)
         if original.n_users < self.k:

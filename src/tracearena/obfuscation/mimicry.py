@@ -43,11 +43,11 @@ class PartnerDefence(VisitMovingDefence):
 class Decoy(PartnerDefence):
     """Move the visits of each user to the places of another user with similar habits.
 
-    Every user is given a partner, and everybody is the partner of one. At each time of the day her
-    visits are matched to his at the least total distance, all days together: after all moves she is
-    where he usually is, but on other days than he was. Visits to sensitive places go to the nearest
-    other sensitive place. The utility threshold is one budget for all users: sensitive places are
-    served first, then the cheapest moves.
+    A linear assignment gives every user a partner, and every user is the partner of one. At each time of the
+    day, optimal transport moves the visits of the user, on all days together, to those of the partner: after
+    all moves, the user is at the usual places of the partner, but on other days. Visits to sensitive places
+    move to the nearest other sensitive place. The utility threshold is one budget for all users: moves from
+    sensitive places come first, then the cheapest moves.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Decoy(PartnerDefence):
 
     Notes
     -----
-    The defaults of `noise` and `blur_km` were chosen by hand, before they were measured on virtual users.
+    The defaults of `noise` and `blur_km` were chosen by hand, before the first measurement on virtual users.
 
     See Also
     --------
@@ -106,13 +106,13 @@ class Decoy(PartnerDefence):
 class Impostor(PartnerDefence):
     """Give each user the habits of another user, separately for each part of the day.
 
-    Like `Decoy`, she gets a random partner who lives much like her, and her visits move, at the least
-    total distance, until she visits every place as often as he does. Three things are different.
-    Visits are matched within long `parts` of the day instead of at each time of it: there are more of
-    them to choose from, so the same disguise costs less. Sensitive places are no exception: a visit
-    to a hospital becomes whatever the partner's habits have, since a hospital next to a hospital may
-    tell an attacker who knows the first that she was there. And the budget goes to the moves that gain
-    most for what they lose, where a sensitive visit gains ten times as much.
+    As in `Decoy`, each user gets a random partner with similar habits, and optimal transport moves the visits
+    of the user until every place is visited as often as by the partner. Three things are different. Visits
+    are matched within long `parts` of the day instead of at each time of the day, so there are more of them
+    to choose from and the same disguise costs less. Sensitive places are no exception: a visit to a hospital
+    moves to any place of the partner, because a neighbouring hospital could still reveal the visit. And the
+    budget is spent on the moves with the largest gain per loss, where a sensitive visit gains ten times as
+    much.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Impostor(PartnerDefence):
         Utility s_U, from 0 to 1, that the release keeps (a visit moved by d km loses d / `limit_km`,
         at most 1). It is never broken.
     parts
-        Number of equally long parts of the day, at least 1; at most one for each instant of a day.
+        Number of equally long parts of the day, at least 1 and at most the number of instants of a day.
     noise
         Randomness of the partners, from 0 (always the best assignment, which an attacker can compute
         from other days of the same people) up; in differences to a usual sixth-nearest user.
@@ -131,10 +131,10 @@ class Impostor(PartnerDefence):
 
     Notes
     -----
-    The disguise is the partner's habit and never his trace: which of his visits stands on which day
-    is decided by her own visits. An attacker who takes her for him learns how often he was where, but
-    not on which days. The defaults of `parts`, `noise` and `blur_km` were chosen by hand, before they were
-    measured on virtual users.
+    The release shows the habits of the partner, never the partner's trace, because the days of the visits are
+    those of the user. An attacker who takes the user for the partner learns how often the partner was at a
+    place, but not on which days. The defaults of `parts`, `noise` and `blur_km` were chosen by hand, before
+    the first measurement on virtual users.
 
     Examples
     --------

@@ -26,15 +26,15 @@ _KINDS: tuple[Kind, ...] = ("obfuscator", "gps-obfuscator")
 class Pipeline(Obfuscator, GpsObfuscator):
     """Apply defences one after the other, each to the release of the previous one.
 
-    In names, stages are joined by ``+``. A pipeline serves the kinds of traces that all of its stages serve,
-    works a few users at a time if all of its stages do, and keeps times if all of them do.
+    In names, stages are joined by ``+``. A pipeline accepts the kinds of traces that all of its stages
+    accept, processes a few users at a time if all stages can, and keeps times if all stages do.
 
     Parameters
     ----------
     stages
-        Two defences or more; those of a pipeline among them become stages of their own. A defence of places
-        that is not the first needs one place for every event, so it cannot follow one that deletes events or
-        releases sets.
+        Two defences or more; a pipeline among them is replaced by its stages. A defence of places that is not
+        the first needs one place per event, so it cannot follow a defence that deletes events or releases
+        sets.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Pipeline(Obfuscator, GpsObfuscator):
         return self._round_points(released)
 
     def transform_part(self, part: Any, *, seed: np.random.SeedSequence, first: int, total: int) -> Any:
-        """Return what `transform` of all users would return of some who follow each other."""
+        """Return the result of `transform` of all users for some consecutive users."""
         # Stages may leave out rows, and how many of other users' cannot be known here: at every stage the
         # draws of a user go by where the user's rows began among those of all.
         starts = first + part.offsets
@@ -120,7 +120,7 @@ class Pipeline(Obfuscator, GpsObfuscator):
 
 
 def place_part(defence: Defence[Any, Any]) -> Defence[Any, Any] | None:
-    """Return what a defence does to places: the stages of it that keep times; None if there are none.
+    """Return the stages of a defence that keep times and change places; None if there are none.
 
     >>> from tracearena.algorithms import create
     >>> str(place_part(create("PL(1,1)+SwapTimes(1km,month)")))

@@ -45,9 +45,9 @@ class PlanarLaplaceNoise(ABC):
 class PlanarLaplace(EventObfuscator, PlanarLaplaceNoise):
     """Move each event by planar Laplace noise: l-privacy within r km ([samples] A4, Andrés et al. 2013).
 
-    The radius has density ε² ρ e^(-ερ) with ε = l / r per km (mean 2 / ε), the angle is uniform. The
-    noise starts at the place's own point (a region's centre); on a grid the region that holds the
-    result is answered (the nearest at the border for a result outside), otherwise the nearest place.
+    The radius has density ε² ρ e^(-ερ) with ε = l / r per km (mean 2 / ε), the angle is uniform. The noise is
+    added to the point of the place (the centre of a region). On a grid, the region that contains the result
+    is released (for a result outside, the nearest region at the border); otherwise the nearest place.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class PlanarLaplace(EventObfuscator, PlanarLaplaceNoise):
         return self.l / self.r
 
     def noise_mean(self) -> float:
-        """Return the mean distance between a place's point and the noisy position, 2/ε in km."""
+        """Return the mean distance between the point of a place and the noisy position, 2/ε in km."""
         return 2 / self.epsilon
 
     def _transform_events(self, part: Traces, seed: SeedLike, first: int, total: int) -> ObfuscatedTraces:

@@ -33,31 +33,31 @@ _USERS_PER_BLOCK = 64
 class Zones(GpsObfuscator):
     """Delete all points within `radius` of a random spot near each frequent stop of the user.
 
-    Places are learned from the user's own points (`find_frequent_places`): stays of 20 minutes, and ends of
-    recordings. The spot is not the place: it lies anywhere within `shift` of it, so an attacker who finds the
-    circle from the trips that end at it finds no home in its middle. It is the same for all trips, for
-    all people of one address and, under one seed, for all releases.
+    Frequent stops are found in the user's own points (`find_frequent_places`): stays of 20 minutes, and ends
+    of recordings. The centre of the circle is a random spot within `shift` of the place, so an attacker who
+    reconstructs the circle from the ends of trips does not find the home at its centre. The spot is the same
+    for all trips, for all people of one address and, with the same seed, for all releases.
 
     Parameters
     ----------
     radius
         Radius of a zone in metres, above 0, at most 100 km.
     shift
-        Largest distance between a place and the middle of its zone in metres, 0 to `radius`; less than 1 m
-        is none. By default 100 m less than the radius (half of a radius below 200 m), so that the door and
-        what a receiver errs there lie inside. 0 draws circles around homes, whose middles
+        Largest distance between a place and the centre of its zone in metres, 0 to `radius`; below 1 m there
+        is no shift. By default 100 m less than the radius (half of a radius below 200 m), so that the door
+        and the errors of receivers there are inside the circle. With 0, circles are centred at homes, which
         `homes_behind_zones` finds.
     places
-        How many places of a user get a zone, at least 1: those with the most stops, such as home and work.
+        Number of zones per user, at least 1, at the places with the most stops, such as home and work.
     digits
         Decimals of the released degrees, 0 to 9; 6 are 0.1 m.
 
     Notes
     -----
-    What strays from a zone by less than 100 m and comes back is left out as well: it would show where
-    people stand. Without a seed the middles of zones are drawn again for each release, and several releases
-    of the same people show their homes between the several zones; give all of them one secret seed of
-    128 bits then, and keep it.
+    Points that leave a zone by less than 100 m and return are left out too, because they would reveal the
+    place. Without a seed, the centres of zones are drawn again for each release, so several releases of the
+    same people reveal homes between the circles. In that case give all of them the same secret seed of 128
+    bits, and keep it.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Zones(GpsObfuscator):
 
     @property
     def shift_m(self) -> float:
-        """Largest distance between a place and the middle of its zone, metres."""
+        """Largest distance between a place and the centre of its zone, in metres."""
         return self.radius - self.margin_m if self.shift is None else float(self.shift)
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
@@ -199,21 +199,22 @@ def _list_grid_points(latitude: float, longitude: float, shift_m: float) -> tupl
 class TrimEnds(GpsObfuscator):
     """Delete the points within `distance` of the start and of the end of every trip.
 
-    A trip is a trajectory, or a part of it between stays or silences of 20 minutes. Its first points are
-    left out until one is farther than `distance` from the first, and its last points likewise; stays
-    in between are left out whole.
+    A trip is a trajectory, or a part of it between stays or gaps of 20 minutes. Its first points are left out
+    until one is farther than `distance` from the first, and its last points in the same way; stays between
+    trips are left out completely.
 
     Parameters
     ----------
     distance
-        How far from its ends a trip is released, in metres, above 0, at most 100 km.
+        Distance from both ends of a trip within which points are deleted, in metres, above 0, at most 100 km.
     digits
         Decimals of the released degrees, 0 to 9; 6 are 0.1 m.
 
     Notes
     -----
-    Trips that all begin at one door now begin on a circle around it, and `homes_behind_zones` finds the
-    door. This protects places where somebody goes once; `Zones` protects those to which somebody returns.
+    If many trips begin at one door, they now begin on a circle around it, and `homes_behind_zones` finds the
+    door. This defence only protects places that a person visits once; `Zones` protects places to which a
+    person returns.
 
     Examples
     --------
@@ -233,7 +234,7 @@ class TrimEnds(GpsObfuscator):
         require_number("distance", self.distance, above=0, at_most=1e5)
 
     def transform(self, original: GpsTraces, *, seed: SeedLike = None) -> GpsTraces:
-        """Return the middles of the trips; nothing is drawn."""
+        """Return the middle parts of the trips; this uses no random numbers."""
         require_kind(self, original, GpsTraces)
         order = original.trajectory_order
         kept = np.empty(len(order), bool)

@@ -37,14 +37,13 @@ class NoObfuscation(Obfuscator):
 class MRLH(EventObfuscator):
     """Generalise each region to its block and delete some events ([contest] section 4.1, [samples] A2).
 
-    The lower `mu_x` bits of the column and `mu_y` bits of the row are dropped: a region becomes the
-    aligned block of 2^mu_x × 2^mu_y regions around it (smaller at the border of a grid that blocks
-    do not fill).
+    The lower `mu_x` bits of the column and `mu_y` bits of the row are dropped: a region becomes its aligned
+    block of 2^mu_x × 2^mu_y regions (smaller at the border if the blocks do not fill the grid).
 
     Parameters
     ----------
     mu_x, mu_y
-        Bits dropped, 0 or more.
+        Number of dropped bits, 0 or more.
     deletion
         Probability λ, from 0 to 1, that an event is deleted.
     legacy_2019
@@ -86,9 +85,9 @@ class MRLH(EventObfuscator):
 
 @dataclass(kw_only=True)
 class RandomizedResponse(EventObfuscator):
-    """Keep a place with probability e^ε / (m - 1 + e^ε), else report any other ([samples] A3).
+    """Keep a place with probability e^ε / (m - 1 + e^ε), else release a random other one ([samples] A3).
 
-    Each event is ε-differentially private on its own; a trace of t events is tε.
+    Each single event is ε-locally differentially private; a trace of t events has tε.
 
     Parameters
     ----------
@@ -135,20 +134,20 @@ class RandomizedResponse(EventObfuscator):
 class Cheating(Obfuscator):
     """Shuffle the whole traces of the first users ([contest] sections 1 and 4.1, [samples] A5).
 
-    Perfectly safe against re-identification (with all users), and not at all against trace
-    inference: the counter-example that made the contest score both.
+    With all users, it prevents all re-identification, but it does not protect against trace inference. This
+    counter-example is the reason why the contest scores both.
 
     Parameters
     ----------
     share
-        Share p of the users, from 0 to 1, who take part: the first int(n p).
+        Share p of the users, from 0 to 1: the first int(n p) users are shuffled.
     legacy_2019
         Use the draws of the organisers' program.
 
     Notes
     -----
-    Released events stand where the recipient's own events stand. Where the donor has no event at
-    such an instant the cell is deleted; with complete traces this never happens.
+    Released events have the instants of the user's own events. If the donor has no event at such an instant,
+    the event is deleted; this never happens with complete traces.
     """
 
     name: ClassVar[str] = "Cheat"
@@ -161,7 +160,7 @@ class Cheating(Obfuscator):
         require_switch("legacy_2019", self.legacy_2019)
 
     def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
-        """Return the traces with those of the first users exchanged."""
+        """Return the traces, with those of the first users shuffled."""
         require_kind(self, original, Traces)
         donor = np.arange(original.n_users)
         part = int(original.n_users * self.share)

@@ -52,7 +52,7 @@ class RowDraws:
 
 @dataclass(kw_only=True)
 class TimeDefence(Obfuscator, GpsObfuscator):
-    """Change the times of events or of GPS points, and leave their places.
+    """Change the times of events or of GPS points, and keep their places.
 
     Write your own as a keyword-only dataclass with a `name` and a `retime`.
 
@@ -66,9 +66,9 @@ class TimeDefence(Obfuscator, GpsObfuscator):
 
     Notes
     -----
-    GPS points come out in one trajectory per person, all of one name: the names, the order and the cuts of
-    recordings would tell when they were made. Each person's rows are sorted by their new times. Where
-    days have no dates, day 0 is a Monday, and every 28 days are a month.
+    GPS points are released as one trajectory per person, all with the same name, because names, order and
+    boundaries of recordings reveal when they were made. The rows of each person are sorted by their new
+    times. If days have no dates, day 0 is a Monday, and every 28 days are a month.
     """
 
     kind: ClassVar[Kind] = "obfuscator"
@@ -95,7 +95,7 @@ class TimeDefence(Obfuscator, GpsObfuscator):
         return self.retime(self._clock(original), RowDraws(seed, len(original)))
 
     def transform_part(self, part: Any, *, seed: np.random.SeedSequence, first: int, total: int) -> Any:
-        """Return what `transform` of all users would return of some who follow each other."""
+        """Return the result of `transform` of all users for some consecutive users."""
         return self.retime(self._clock(part), RowDraws(seed, len(part), first))
 
     def draws(self, part: Any) -> int:
@@ -120,21 +120,21 @@ class TimeDefence(Obfuscator, GpsObfuscator):
 class SwapTimes(TimeDefence):
     """Permute the dates and times of day of all events in the same cell and period.
 
-    All permutations are equally likely. How many events there are in a cell at an hour stays exact; who
-    was there at that hour does not.
+    All permutations are equally likely. The number of events per cell and hour stays exact, but not who was
+    there at that hour.
 
     Parameters
     ----------
     cell
         Side of the square cells of a world-wide grid, in metres, 1 to 10,000,000.
     period
-        ``day``, ``week`` (from Monday), ``month`` or ``all``: times are swapped within one of them, by the
+        ``day``, ``week`` (from Monday), ``month`` or ``all``: times are swapped within each period of the
         local calendar.
 
     Notes
     -----
-    A lone event of its cell and period stays where it is. An event that was generalised is in the cell of
-    the first place of its set; one that was deleted keeps its time. Everybody is needed at once.
+    An event that is alone in its cell and period keeps its time. A generalised event is in the cell of the
+    first place of its set; a deleted event keeps its time. All users are needed at once.
 
     Examples
     --------
@@ -157,7 +157,7 @@ class SwapTimes(TimeDefence):
         return f"{self.name}({format_quantity(self.cell, 'm')},{self.period})"
 
     def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
-        """Return each row at the time of another of its cell and period."""
+        """Return each row at the time of another row of its cell and period."""
         key, order = draws(2).T
         cell, known = clock.cells(self.cell)
         return clock.at_times_of(_draw_permutation([clock.period(self.period), cell], known, key), order)
@@ -174,8 +174,8 @@ class SwapHours(TimeDefence):
 
     Notes
     -----
-    A lone event of its cell stays where it is. An event that was generalised is in the cell of the first
-    place of its set; one that was deleted keeps its time. Everybody is needed at once.
+    An event that is alone in its cell keeps its time. A generalised event is in the cell of the first place
+    of its set; a deleted event keeps its time. All users are needed at once.
 
     Examples
     --------
@@ -196,7 +196,7 @@ class SwapHours(TimeDefence):
         return f"{self.name}({format_quantity(self.cell, 'm')})"
 
     def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
-        """Return each row on its day, at the time of day of another of its cell."""
+        """Return each row on its day, at the time of day of another row of its cell."""
         key, order = draws(2).T
         cell, known = clock.cells(self.cell)
         is_weekend = (clock.weekday >= _SATURDAY).astype(np.int64)
@@ -216,8 +216,8 @@ class RoundTime(TimeDefence):
 
     Notes
     -----
-    Nothing finer than the unit is left, neither seconds nor the order of rows. On a clock whose day begins
-    later than midnight, what would come before it is put at its first instant.
+    The release contains nothing finer than the unit, neither seconds nor the order of rows. If the day of the
+    clock begins after midnight, times before it are moved to its first instant.
 
     Examples
     --------
@@ -293,8 +293,7 @@ class ShuffleDays(TimeDefence):
 
     Notes
     -----
-    All days from a person's first to their last count, with or without events, so that the days without
-    move too.
+    All days from the first to the last of a person are permuted, including days without events.
 
     Examples
     --------
@@ -339,8 +338,8 @@ class ShuffleDays(TimeDefence):
 class Resample(TimeDefence):
     """Keep one point per interval, at the beginning of the interval.
 
-    Intervals are counted from local midnight. Of the points of one the first is kept, and its time becomes
-    the beginning: neither how often a device reports nor its seconds are left.
+    Intervals are counted from local midnight. The first point of an interval is kept, with the time at which
+    the interval begins. This removes the reporting rate and the seconds of a device.
 
     Parameters
     ----------
@@ -349,7 +348,7 @@ class Resample(TimeDefence):
 
     Notes
     -----
-    On a clock whose day begins later than midnight, what would come before it is put at its first instant.
+    If the day of the clock begins after midnight, times before it are moved to its first instant.
 
     Examples
     --------
@@ -371,7 +370,7 @@ class Resample(TimeDefence):
         return f"{self.name}({format_quantity(self.interval, 's')})"
 
     def retime(self, clock: WallClock[Any], draws: RowDraws) -> Any:
-        """Return the first row of each interval, at its beginning; nothing is drawn."""
+        """Return the first row of each interval, at its beginning; this uses no random numbers."""
         step_ms = int(self.interval) * 1000
         begin = clock.local_ms - clock.time_of_day % step_ms
         order = np.lexsort((begin, clock.user))

@@ -35,19 +35,18 @@ _PARTS = "pages/templates/parts.html"
 class Page:
     """A report that is written as one self-contained file.
 
-    Its sentences stand in a template that extends ``pages/templates/page.html`` and takes tables and
-    figures from ``parts.html`` there. Figures take the reader's light or dark setting: in a figure of
-    Plotly the colours ``var(--ink)``, ``var(--soft)`` and ``var(--paper)`` stand for text, quieter text
-    and background.
+    Its sentences are in a template that extends ``pages/templates/page.html`` and uses the tables and figures
+    of ``parts.html``. Figures follow the light or dark setting of the reader: in a Plotly figure, use the
+    colours ``var(--ink)``, ``var(--soft)`` and ``var(--paper)`` for text, secondary text and background.
 
     Parameters
     ----------
     template
-        By its path in the package ``tracearena``.
+        Path of the template in the package ``tracearena``.
     title
         Heading of the page and title of its window.
     values
-        What else the template names.
+        Other values that the template uses.
 
     Examples
     --------

@@ -19,15 +19,15 @@ _LARGEST_DRAWING = 5_000
 def place_map(places: Places, amounts: Any, *, what: str = "events", height: int = 560) -> dict[str, Any]:
     """Draw an amount for every place, with colours on a logarithmic scale.
 
-    Cells of a grid become tiles, other places points. North is up, a bar gives the scale, sensitive
-    places carry a cross.
+    Cells of a grid are drawn as tiles, other places as points. North is up, a bar shows the scale, and
+    crosses mark sensitive places.
 
     Parameters
     ----------
     amounts
-        One number at least 0 for every place; places with 0 are left out.
+        One number of at least 0 for every place; places with 0 are left out.
     what
-        What is counted, for labels.
+        Name of the amount, for labels.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def map_layout(places: Places, *, height: int = 560, box: Box | None = None) -> 
     Parameters
     ----------
     box
-        What is shown; by default all places.
+        The area to show; by default all places.
     """
     shown = box or compute_map_box(places)
     south, west, north, east = shown
@@ -131,7 +131,7 @@ def _build_colours(amount: NDArray[np.float64], what: str) -> dict[str, Any]:
 
 
 def sensitive_marks(places: Places) -> list[dict[str, Any]]:
-    """Return a cross for every sensitive place."""
+    """Return the crosses that mark sensitive places."""
     if not places.sensitive.any():
         return []
     return [{

@@ -137,7 +137,7 @@ FEW_DAYS = 2
 """Days known, and as many released, of the traces that count as short."""
 
 
-@paper_figure("arena-defences", "defences that no other beats in usefulness and both privacies")
+@paper_figure("arena-defences", "Pareto front of the defences: usefulness and both kinds of privacy")
 def compute_arena_defences(
     source: FigureSource,
     *,

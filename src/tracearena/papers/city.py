@@ -122,7 +122,7 @@ Columns = Mapping[str, NDArray[Any]]
 STATISTICS_SIZE = Size(4_000, 40)
 
 
-@paper_figure("city-laws", "how the people of the embedded city move, next to published laws")
+@paper_figure("city-laws", "how the people of the embedded city move, compared with published laws")
 def compute_city_statistics(source: FigureSource, *, checkin_days: int = 730) -> list[Drawing]:
     """Measure the exponents, and draw one picture with its table a law."""
     if source.data is not None:

@@ -70,7 +70,7 @@ SCORE_LIMIT_KM = 2.0
 DISTANCES_KM = np.arange(0, 4.01, 0.1).round(1)
 
 
-@paper_figure("contest-7", "the two functions that make scores of distances")
+@paper_figure("contest-7", "the two functions that turn distances into scores")
 def compute_contest_figure_7(source: FigureSource) -> Drawing:
     """Compute what one event scores at each distance."""
     useful, private = compute_distance_scores(DISTANCES_KM)
@@ -120,7 +120,7 @@ def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.floa
 # [contest] Figure 8: privacy scores of the sample algorithms.
 @paper_figure(
     "contest-8",
-    "both kinds of privacy of the sample defences, the cheating anonymization among them",
+    "both kinds of privacy of the sample defences, including the cheating anonymization",
     takes_zeros=True,
 )
 def compute_contest_figure_8(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
@@ -145,7 +145,11 @@ def check_contest_8_claims(rows: Sequence[SweepRow]) -> list[ClaimResult]:
 
 
 # [contest] Figure 9: privacy of the teams' releases, ours with a defence for each team.
-@paper_figure("contest-9", "both kinds of privacy of 17 defences that stand for the teams", takes_zeros=True)
+@paper_figure(
+    "contest-9",
+    "both kinds of privacy of 17 defences, in place of the releases of the 17 valid teams",
+    takes_zeros=True,
+)
 def compute_contest_figure_9(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
     """Try a defence for each team, and read the published final where it is at hand."""
     tables = find_published_final(source.data)
@@ -206,7 +210,9 @@ LARGEST_SPREAD = 0.015
 PLAN = ContestPlan()
 
 
-@paper_figure("contest-table2", "fairness: spread of the scores over the teams' data", takes_zeros=True)
+@paper_figure(
+    "contest-table2", "fairness: spread of the scores between the data of different teams", takes_zeros=True
+)
 def compute_contest_table_2(
     source: FigureSource, *, count: int = 17, plan: ContestPlan = PLAN, iterations: int = ITERATIONS
 ) -> Drawing:
@@ -250,7 +256,9 @@ def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[ClaimResult]
 SCORES = (("reidentification_sd", "s_R,min"), ("trace_inference_sd", "s_T,min"))
 
 
-@paper_figure("contest-spread", "spread of the scores over teams of ever more users", takes_zeros=True)
+@paper_figure(
+    "contest-spread", "spread of the scores between teams, by number of users per team", takes_zeros=True
+)
 def compute_contest_spread(
     source: FigureSource,
     *,
@@ -356,7 +364,7 @@ class AnonymityPoint(NamedTuple):
 
 @paper_figure(
     "contest-k-anonymity",
-    "k-anonymity: at most one in k is re-identified, and whereabouts are inferred all the same",
+    "k-anonymity: at most one person in k is re-identified, but whereabouts are still inferred",
 )
 def compute_contest_k_anonymity(
     source: FigureSource,

@@ -57,7 +57,9 @@ class ComparisonRow:
     apart: float
 
 
-@paper_figure("contest-people", "virtual users next to the people they are learned from", takes_zeros=True)
+@paper_figure(
+    "contest-people", "virtual users compared with the people they are learned from", takes_zeros=True
+)
 def compute_contest_people(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
     """Compare virtual users with people; the curves and the map behind it are tables of their own.
 
@@ -406,8 +408,10 @@ def measure_distances(
 
 
 # [contest] Figures 4 and 19: where a team's virtual users are at noon, and when they are at home.
-@paper_figure("contest-4", "where virtual users are at noon (makes contest-19 too)", takes_zeros=True)
-@paper_figure("contest-19", "share of virtual users at home by time of day (makes contest-4 too)")
+@paper_figure("contest-4", "where virtual users are at noon (also draws contest-19)", takes_zeros=True)
+@paper_figure(
+    "contest-19", "share of virtual users at home by time of day (also draws contest-4)", takes_zeros=True
+)
 def compute_contest_figures_4_and_19(source: FigureSource, *, iterations: int = ITERATIONS) -> list[Drawing]:
     """Draw 2,000 virtual users with homes."""
     training, model, root = fit_generator(source, iterations)

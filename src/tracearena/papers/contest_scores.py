@@ -65,7 +65,7 @@ class InferenceScores(NamedTuple):
     s_T: tuple[float, ...]
 
 
-@paper_figure("contest-12", "the trace-inference score and the plain mean error, by hospital weight")
+@paper_figure("contest-12", "the trace-inference score and the unweighted mean error, by weight of hospitals")
 def compute_contest_figure_12(source: FigureSource) -> Drawing:
     """Attack all releases; a second table has the correlations of both measures."""
     (team,) = load_teams(source)
@@ -190,7 +190,7 @@ PANELS = {
 }
 
 
-@paper_figure("contest-13", "what releases are still good for: places to eat, crowds, movements")
+@paper_figure("contest-13", "usefulness of releases: recommending places to eat, crowds, movements")
 def compute_contest_figure_13(source: FigureSource, *, count: int = len(DEFENCES)) -> Drawing:
     """Measure three uses of releases; without a file of POIs the first panel is left out.
 
@@ -263,7 +263,9 @@ ALIKE = 0.1
 METHODS = ("PPMTF", "PPMTF+")
 
 
-@paper_figure("contest-16", "diversity of PPMTF and PPMTF+: same people in two teams?", takes_zeros=True)
+@paper_figure(
+    "contest-16", "diversity of PPMTF and PPMTF+: whether two teams get the same people", takes_zeros=True
+)
 def compute_contest_figure_16(
     source: FigureSource, *, days: int = 20, iterations: int = ITERATIONS
 ) -> Drawing:

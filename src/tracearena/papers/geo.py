@@ -71,7 +71,7 @@ _EXTENT_M = 8000.0
 _LONGEST_S = 7200.0
 
 
-@paper_figure("geo-2", "one GPS trajectory four ways: as it was, and under noise")
+@paper_figure("geo-2", "one GPS trajectory four times: the original, and three with noise")
 def compute_geo_figure_2(source: FigureSource) -> Drawing:
     """Release a trajectory with independent and with time-dependent noise, and interpolate the latter."""
     original = _choose_trajectory(load_gps_data(source).traces)
@@ -139,7 +139,7 @@ OFFLOADING_PAPER = {250: (0.96, 0.98), 500: (0.95, None), 1000: (0.89, 0.93)}
 _COLUMNS = ("offloaded", "offloaded_after_update", "cells_found", "cells_found_after_update")
 
 
-@paper_figure("geo-3", "traffic offloaded by hotspots against the noise")
+@paper_figure("geo-3", "traffic offloaded by hotspots, by size of the noise")
 def compute_geo_figure_3(source: FigureSource, *, runs: int = 3) -> Drawing:
     """Measure the share of original points served, before and after the Bayesian update.
 
@@ -227,7 +227,7 @@ def check_grid_margin_claims(found: NDArray[np.float64]) -> list[ClaimResult]:
 MAP_NOISE_M = (100, 250, 1000)
 
 
-@paper_figure("geo-4", "where people seem to be, before and after the Bayesian update")
+@paper_figure("geo-4", "population maps from noisy points, before and after the Bayesian update")
 def compute_geo_figure_4(source: FigureSource) -> Drawing:
     """Compute the original, and for each noise the noisy distribution and the updated one."""
     gps = load_gps_data(source)

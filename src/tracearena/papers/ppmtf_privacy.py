@@ -121,7 +121,7 @@ FIGURE_14_ZEROS: dict[Zeros, str] = {"sampled": "-", "all": "--"}
 """How zeros are taken → how the line looks."""
 
 
-@paper_figure("ppmtf-14", "share of traces that pass the plausible-deniability test, over k")
+@paper_figure("ppmtf-14", "share of traces that pass the plausible-deniability test, by k")
 def compute_ppmtf_figure_14(
     source: FigureSource,
     *,
@@ -191,7 +191,7 @@ def check_ppmtf_14_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
 SMALLEST_USEFUL = 20_000
 
 
-@paper_figure("ppmtf-15", "privacy budget ε of the parameters against utility")
+@paper_figure("ppmtf-15", "privacy budget ε of the parameters, and utility")
 def compute_ppmtf_figure_15(
     source: FigureSource,
     *,
@@ -255,7 +255,9 @@ def check_ppmtf_15_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimResult
 TRACES, PROFILES, EVERYTHING = "synthetic traces", "(B, C, D)", "(A, B, C, D)"
 
 
-@paper_figure("ppmtf-parameters", "what published parameters of PPMTF betray")
+@paper_figure(
+    "ppmtf-parameters", "what the parameters of PPMTF reveal about the training users if they are published"
+)
 def compute_ppmtf_parameters(
     source: FigureSource,
     *,
@@ -336,7 +338,9 @@ NOISE = 3
 """Standard errors by which partial knowledge may look better."""
 
 
-@paper_figure("ppmtf-knowledge", "synthetic traces against maximum and partial knowledge")
+@paper_figure(
+    "ppmtf-knowledge", "attacks on synthetic traces by attackers with maximum and with partial knowledge"
+)
 def compute_ppmtf_knowledge(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
     """Attack traces of a team: half of its users are members, the others are not.
 

@@ -49,7 +49,7 @@ PUBLISHED: tuple[TimingRow, ...] = (
 )
 
 
-@paper_figure("ppmtf-9", "running time over users and places")
+@paper_figure("ppmtf-9", "running time by number of users and of places")
 def compute_ppmtf_figure_9(
     source: FigureSource,
     *,
@@ -174,7 +174,7 @@ AUTHORS = {"PPMTF (T)": 10.2, "PPMTF (S)": 0.6, "PPMTF (P)": 2.1}
 MEASURED, EXTRAPOLATED = "measured", "authors' program, extrapolated"
 
 
-@paper_figure("ppmtf-13", "running time of training, synthesis and deniability test over users")
+@paper_figure("ppmtf-13", "running time of training, synthesis and deniability test, by number of users")
 def compute_ppmtf_figure_13(source: FigureSource, *, k: int = 10, iterations: int = ITERATIONS) -> Drawing:
     """Measure times of up to 8,000 training users, k = 10, η = 1, |U*| = 32,000.
 
@@ -251,7 +251,9 @@ FACTOR_MOST_REIDENTIFIED = 0.03
 """Half as much again as [ppmtf] claims of Figure 7."""
 
 
-@paper_figure("ppmtf-factors", "factors shared by both tensors, and factors apart")
+@paper_figure(
+    "ppmtf-factors", "utility and privacy with factors shared by both tensors, and with separate factors"
+)
 def compute_ppmtf_factors(
     source: FigureSource,
     *,

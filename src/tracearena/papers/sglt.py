@@ -66,7 +66,9 @@ _TITLES = {
 }
 
 
-@paper_figure("sglt-similarity", "how alike people are in place and in kind, and fakes to their seeds")
+@paper_figure(
+    "sglt-similarity", "similarity of people in places and in kinds of places, and of fakes and their seeds"
+)
 def compute_sglt_similarity(source: FigureSource) -> Drawing:
     """Compute four histograms."""
     values = measure_similarities(run_fakes_experiment(source), source.seed)
@@ -132,7 +134,7 @@ Measure = Callable[[Traces | NDArray[np.float64]], float]
 DivergenceRow = tuple[str, str, float, float]
 
 
-@paper_figure("sglt-tables", "what fake traces keep of visits and of people's time")
+@paper_figure("sglt-tables", "distance of fake traces from real ones: visits, and time spent at places")
 def compute_sglt_tables(source: FigureSource) -> Drawing:
     """Compute divergences of ten fake data sets next to the baselines."""
     found = run_fakes_experiment(source)
@@ -223,7 +225,7 @@ LARGEST_GAP = 0.1
 _AT = np.linspace(0, 1, 101)
 
 
-@paper_figure("sglt-qq", "similarity among fakes against similarity among real people")
+@paper_figure("sglt-qq", "similarity among fakes, compared with similarity among real people")
 def compute_sglt_quantiles(source: FigureSource) -> Drawing:
     """Compute quantiles of semantic similarity, real–real against fake–fake."""
     found = run_fakes_experiment(source)

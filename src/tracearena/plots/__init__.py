@@ -1,8 +1,8 @@
-"""What a notebook shows: pictures of traces and results, and small tables that stand for them.
+"""Pictures of traces and results, and small tables of them for notebooks.
 
-Traces and results have `plot` and draw themselves in a notebook; both come from here. A picture is a
-figure of Matplotlib, or of Plotly to move about in; a small table is HTML without scripts, of at most
-50 kB whatever it stands for.
+Traces and results have a method `plot`, and notebooks display them as small tables; both come from here. A
+picture is a Matplotlib figure, or a Plotly figure in which you can zoom. A small table is HTML without
+scripts, of at most 50 kB.
 """
 
 import lazy_loader

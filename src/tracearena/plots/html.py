@@ -113,7 +113,7 @@ _MOST_LISTED = 6
 
 
 def traces_html(traces: Traces | GpsTraces | ObfuscatedTraces) -> str:
-    """Show traces: how many users and rows, from when to when, the first rows, and a map."""
+    """Show traces: numbers of users and rows, time span, the first rows, and a map."""
     first = traces.keep(np.arange(len(traces)) < _FIRST_ROWS).to_frame()
     rows = [[_format_cell(value) for value in row] for row in first.rows()]
     spots = _collect_spots(traces)
@@ -122,7 +122,7 @@ def traces_html(traces: Traces | GpsTraces | ObfuscatedTraces) -> str:
 
 
 def places_html(places: Places) -> str:
-    """Show places: how many, the first of them, and a map."""
+    """Show places: their number, the first ones, and a map."""
     facts = {
         "places": len(places),
         "grid": None if places.grid is None else f"{places.grid.rows} × {places.grid.columns}",
@@ -139,13 +139,13 @@ def places_html(places: Places) -> str:
 
 
 def id_table_html(table: IdTable) -> str:
-    """Show how many pseudonyms a table has, and none of them: it is secret."""
+    """Show the number of pseudonyms of an ID table, but none of them, because they are secret."""
     facts = {"pseudonyms": len(table), "one to one": "yes" if table.is_one_to_one else "no"}
     return _render("IdTable", facts)
 
 
 def result_html(result: Result) -> str:
-    """Show a result: a row for each of its numbers."""
+    """Show a result, with one row per number."""
     rows = list(flatten(result.to_dict()).items())
     return _render(type(result).__name__, {}, ["name", "value"], rows[:_MOST_ROWS], len(rows))
 

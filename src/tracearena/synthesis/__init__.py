@@ -1,8 +1,8 @@
 """Synthesizers: new traces that look like the training traces.
 
-`PPMTF` keeps what is typical of clusters of users, `SGD` only what is common to all, `SGLT` what a
-real day means while it moves the day to other places; `PrivateRoles` only what differential privacy
-for whole people allows; `Uniform` and `Training` are the two ends of the scale.
+`PPMTF` preserves the behaviour of clusters of users, and `SGD` only that of all users together. `SGLT` moves
+real days to other places with the same meaning. `PrivateRoles` is differentially private for whole people.
+`Uniform` and `Training` are the two baselines.
 """
 
 import lazy_loader

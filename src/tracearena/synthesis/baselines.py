@@ -36,7 +36,7 @@ class Uniform(Synthesizer):
     name: ClassVar[str] = "Uniform"
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
-        """Learn only which users, places and instants there are."""
+        """Store only the users, places and instants."""
         check_trainable(self, traces)
         self.user_ids_, self.places_, self.clock_ = traces.user_ids, traces.places, traces.clock
         return self
@@ -60,13 +60,13 @@ class Training(Synthesizer):
 
     Notes
     -----
-    Several traces per user are copies of the whole training trace one after another, whole days apart.
+    With several traces per user, the whole training trace is repeated, shifted by whole days.
     """
 
     name: ClassVar[str] = "Training"
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
-        """Keep the traces."""
+        """Store the traces."""
         self.traces_ = check_trainable(self, traces)
         return self
 
@@ -122,9 +122,9 @@ class SGD(Synthesizer):
     Parameters
     ----------
     copied
-        This many first instants of each trace are copied from the training user (ξ), from 0 to the
-        instants of a day. Where she has several events at the instant the last is copied, where
-        she has none the place is drawn.
+        Number of first instants that are copied from the training user (ξ), from 0 to the instants of a day.
+        If the user has several events at an instant, the last one is copied; if there is none, the place is
+        drawn.
 
     References
     ----------
@@ -133,9 +133,9 @@ class SGD(Synthesizer):
 
     Notes
     -----
-    The first place is drawn from the training events at a day's first instant, as the paper says
-    (the authors' program takes the whole first slot); if there is none, from all events. A place
-    that is never left in a slot leads to every place with the same probability.
+    The first place is drawn from the training events at the first instant of a day, as the paper says (the
+    authors' program uses the whole first slot), or from all events if there are none. From a place that is
+    never left in a slot, all places are equally likely.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class SGD(Synthesizer):
         require_whole("copied", self.copied, at_least=0, at_most=LARGEST_COUNT)
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
-        """Count the transitions; nothing is drawn at random."""
+        """Count the transitions; this uses no random numbers."""
         check_trainable(self, traces)
         clock, place, n = traces.clock, traces.place_index, len(traces.places)
         require_whole("copied", self.copied, at_least=0, at_most=clock.instants_per_day)

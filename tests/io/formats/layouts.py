@@ -95,7 +95,7 @@ LAYOUTS = (
         points=((219000368, "2021-02-13 00:00:01", 57.588, 10.5),),
     ),
     RealLayout(
-        name="AIS of Denmark, without saying how its dates are written",
+        name="AIS of Denmark, without the format of its dates",
         text="# Timestamp,Type of mobile,MMSI,Latitude,Longitude,SOG\n"
         "13/02/2021 00:00:01,Class A,219000368,57.588,10.5,0.1\n",
         refusal=r"the order of day and month is ambiguous: set it, such as --time-format '%d/%m/%Y %H:%M:%S'",
@@ -109,13 +109,13 @@ LAYOUTS = (
         noticed="columns that could also be the user, ignored: tag-local-identifier",
     ),
     RealLayout(
-        name="Movebank, as R names its columns",
+        name="Movebank, with the column names of R",
         text="timestamp,location.long,location.lat,tag.local.identifier\n"
         "2009-05-18 02:00:26,-73.9,40.7,4711\n",
         points=((4711, "2009-05-18 02:00:26", 40.7, -73.9),),
     ),
     RealLayout(
-        name="Traccar, positions of its database",
+        name="Traccar, exported from its database",
         text="id,protocol,deviceid,servertime,devicetime,fixtime,valid,latitude,longitude,altitude\n"
         "9,osmand,3,2020-01-01T10:00:02.000+0000,2020-01-01T10:00:01.000+0000,2020-01-01T10:00:00.000+0000,"
         "1,40.7,-74.0,3\n",
@@ -123,7 +123,7 @@ LAYOUTS = (
         noticed="columns that could also be the time, ignored: servertime, devicetime (read is fixtime)",
     ),
     RealLayout(
-        name="MovingPandas, its GeoLife example",
+        name="MovingPandas, GeoLife example",
         text="X;Y;fid;id;sequence;trajectory_id;tracker;t\n"
         "116.391305;39.898573;1;1569;1;1;19;2008-12-11 04:42:14+00\n"
         "116.391317;39.898617;2;1570;2;1;19;2008-12-11 04:42:16+00\n",
@@ -138,7 +138,7 @@ LAYOUTS = (
         refusal="these are projected coordinates (metres), not degrees",
     ),
     RealLayout(
-        name="pedestrians of an experiment, metres and seconds",
+        name="Pedestrians in an experiment, metres and seconds",
         text="id,user,t,x,y\n1,7,0.4,3.25,11.5\n2,7,0.8,3.5,11.75\n3,7,1.2,3.75,12.0\n",
         refusal="x and y with times that count from the start of the recording",
     ),
@@ -155,7 +155,7 @@ LAYOUTS = (
         points=(("NYCT_430", "2017-06-01 00:03:34", 40.635170, -73.960803),),
     ),
     RealLayout(
-        name="Buses and scooters by an agency",
+        name="Buses and scooters of a transport agency",
         text="vehicle_id;recorded_at;lon;lat;route\nB-17;2024-05-01T08:00:00Z;24.94;60.17;550\n",
         points=(("B-17", "2024-05-01 08:00:00", 60.17, 24.94),),
     ),
@@ -175,13 +175,13 @@ LAYOUTS = (
         ),
     ),
     RealLayout(
-        name="T-Drive, without saying what its columns are",
+        name="T-Drive, without names of columns",
         text="1,2008-02-02 15:36:08,116.51172,39.92123\n1,2008-02-02 15:46:08,116.51135,39.93883\n",
         file="1.txt",
         refusal="try to read it with --columns user=1,time=2,lat=4,lng=3 --no-header",
     ),
     RealLayout(
-        name="Cabs of San Francisco, a file each",
+        name="Cabs of San Francisco, one file per cab",
         text="37.75134 -122.39488 0 1213084687\n37.75136 -122.39527 0 1213084659\n",
         file="new_abboip.txt",
         options={
@@ -203,12 +203,12 @@ LAYOUTS = (
         refusal="a table without columns for user, time and place",
     ),
     RealLayout(
-        name="A column id of which nobody knows what it numbers",
+        name="A column `id` that could number anything",
         text="id,datetime,lon,lat\n7,2012-04-03 18:00:06,-74.0,40.7\n",
         refusal="no column for the user; known names are userid, uid, user",
     ),
     RealLayout(
-        name="A column id that numbers people",
+        name="A column `id` that numbers people",
         text="id,datetime,lon,lat\n7,2012-04-03 18:00:06,-74.0,40.7\n",
         options={"columns": {"user": "id"}},
         points=((7, "2012-04-03 18:00:06", 40.7, -74.0),),
@@ -221,7 +221,7 @@ LAYOUTS = (
         points=(("me", "2021-03-05 08:09:10.123", 52.5, 13.4),),
     ),
     RealLayout(
-        name="Pick-ups without persons (Uber)",
+        name="Pick-ups without users (Uber)",
         text='"Date/Time","Lat","Lon","Base"\n"4/1/2014 0:11:00",40.769,-73.9549,"B02512"\n',
         refusal="--one-user NAME (one_user='NAME') if all rows belong to one person",
     ),
@@ -239,24 +239,24 @@ LAYOUTS = (
         points=(("6f1c-a", "2021-01-01 00:00:00.123", 34.05, -118.24),),
     ),
     RealLayout(
-        name="GeoLife in one table, date and time apart",
+        name="GeoLife in one table, date and time in two columns",
         text="user,lat,lon,alt,date,time\n010,39.9,116.3,492,2008-10-23,02:53:04\n",
         points=(("010", "2008-10-23 02:53:04", 39.9, 116.3),),
     ),
     RealLayout(
-        name="German, with decimal commas",
+        name="German column names, decimal commas",
         text="Nutzer;Datum;Uhrzeit;Breite;Länge\nanna;03.04.2012;18:00;52,5200;13,4050\n",
         options={"decimal": ","},
         points=(("anna", "2012-04-03 18:00:00", 52.52, 13.405),),
     ),
     RealLayout(
-        name="French, day first",
+        name="French column names, day first",
         text="utilisateur;date;heure;latitude;longitude\n12;03/04/2012;18:00:06;48,8566;2,3522\n",
         options={"decimal": ",", "time_format": "%d/%m/%Y %H:%M:%S"},
         points=((12, "2012-04-03 18:00:06", 48.8566, 2.3522),),
     ),
     RealLayout(
-        name="Japanese",
+        name="Japanese column names",
         text="ユーザID,日時,緯度,経度\nU001,2012/4/3 18:00:06,35.6812,139.7671\n",
         points=(("U001", "2012-04-03 18:00:06", 35.6812, 139.7671),),
     ),
@@ -280,7 +280,7 @@ LAYOUTS = (
         events=(("0a1b", "2013-01-07 13:10", 7), ("0a1b", "2013-01-07 15:20", 9)),
     ),
     RealLayout(
-        name="Call records with pipes and digits",
+        name="Call records separated by vertical bars, times as digits",
         text="MSISDN|CALL_TIME|CELL_ID\n221770000001|20130107131005|7\n",
         beside={"places": "cell_id,lat,lon\n7,14.69,-17.44\n"},
         events=((221770000001, "2013-01-07 13:00", 7),),
@@ -297,7 +297,7 @@ LAYOUTS = (
         points=(("wolf 1", "2015-06-01 12:00:00", 46.5, 9.8),),
     ),
     RealLayout(
-        name="Latitude and longitude in each other's column",
+        name="Latitude and longitude swapped",
         text="user,time,lat,lng\n1,2012-04-03 18:00,116.3,39.9\n1,2012-04-03 18:01,116.3,39.9\n",
         refusal="latitude and longitude seem to be swapped; exchange the columns",
     ),

@@ -1,4 +1,4 @@
-"""The strongest attacks: everything the attacker knows, weighed by how likely it is."""
+"""Bayesian attacks: posteriors from visit counts, times of day and transitions."""
 
 import lazy_loader
 

@@ -92,13 +92,13 @@ class InformedAttack(MatchingAttack):
 
 @dataclass(kw_only=True)
 class LikelihoodAttack(InformedAttack):
-    """An attack by the likelihoods of `BayesMatcher`.
+    """An attack that uses the likelihoods of `BayesMatcher`.
 
     Parameters
     ----------
     weights
-        How much each kind of evidence is worth, as pairs of name and number (`tune_weights` finds them on
-        sample teams); None learns it on the reference traces cut in two.
+        Weight of each kind of evidence, as pairs of name and number (`tune_weights` learns them on sample
+        teams); None learns them on the reference traces, split in two.
     """
 
     weights: tuple[tuple[str, float], ...] | None = setting(None)
@@ -139,11 +139,11 @@ class EvidenceIdentification(LikelihoodAttack, MatchingIdentification):
 
 @dataclass(kw_only=True)
 class BayesIdentification(EvidenceIdentification):
-    """Combine the evidence of visits, times, transitions and homes; each user is assigned once.
+    """Solve a linear assignment on the weighted evidence of visits, times, transitions and homes.
 
-    The weights are chosen where the truth is known, on the reference traces cut in two, the later half
-    released as the mechanism would: of a few fixed mixtures, each scaled by powers of two, the one under
-    which the true pairs have the highest posteriors (`weights.learn_weights`).
+    The weights are learned on the reference traces, where the truth is known: these are split in two, and the
+    mechanism is applied to the later half. Of a few fixed mixtures, each scaled by powers of two, the one
+    with the highest posteriors of the true pairs is used (`weights.learn_weights`).
     """
 
     name: ClassVar[str] = "Bayes-R"
@@ -182,7 +182,7 @@ class BayesInference(LikelihoodAttack, MatchingInference):
         return super().infer(anonymized, seed=seed)
 
     def infer_from(self, match: Match, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
-        """Return the answers for a match that is already there."""
+        """Return the answers for an existing match."""
         assert isinstance(match, BayesMatch)
         evidence = match.evidence
 
@@ -197,7 +197,7 @@ class BayesInference(LikelihoodAttack, MatchingInference):
         return match.answer((type(self), *settings.items()), infer)
 
     def answer(self, evidence: Evidence, followed: tracking.CandidateTraces) -> Traces:
-        """Return the answers to a release where the traces that may be each user's are given."""
+        """Return the answers to a release, given the candidate traces of each user."""
         matcher, anonymized = self.matcher_, evidence.anonymized
         assert isinstance(matcher, BayesMatcher)
         reference, neighbourhoods = matcher.reference_, evidence.neighbourhoods
@@ -222,8 +222,9 @@ class BayesInference(LikelihoodAttack, MatchingInference):
 class MarkovIdentification(EvidenceIdentification):
     """Compare transitions: likelihood of the trace under the user's Markov chain, and vice versa.
 
-    P_u(y|x,t) = [c_u(xy) + β((1-γ) P_{u,t}(y) + γ Q(y|x))] / (c_u(x) + β), as a ratio to what everybody
-    does, in both directions. It helps where there are a few days only. Each user is taken once.
+    P_u(y|x,t) = [c_u(xy) + β((1-γ) P_{u,t}(y) + γ Q(y|x))] / (c_u(x) + β), as a ratio to the population's
+    probability, in both directions. It helps if there are only a few days. The answer is a one-to-one
+    assignment.
     """
 
     name: ClassVar[str] = "Markov-R"
@@ -234,10 +235,10 @@ class MarkovIdentification(EvidenceIdentification):
 class PolyaIdentification(EvidenceIdentification):
     """Compare visit counts by a Dirichlet-multinomial (Pólya urn) likelihood.
 
-    The score of user u for trace p is Σ_y Σ_{k < b_p(y)} log(α_y + a_u(y) + k), less its normaliser:
-    b_p(y) counts what the trace says, a_u(y) = Σ_x c_u(x) E(y|x) what the user's reference visits
-    would have been released as, and α_y is three visits of the population. The same over the first and
-    the last hour of the day is added. Each user is taken once, so that the sum is the largest.
+    The score of user u for trace p is Σ_y Σ_{k < b_p(y)} log(α_y + a_u(y) + k), minus its normaliser. b_p(y)
+    are the counts of the trace, a_u(y) = Σ_x c_u(x) E(y|x) the expected counts of the user's reference visits
+    after the defence, and α_y three visits distributed as the population. The same score for the first and
+    the last hour of the day is added. The answer is the one-to-one assignment with the largest sum.
     """
 
     name: ClassVar[str] = "Polya-R"
@@ -248,9 +249,9 @@ class PolyaIdentification(EvidenceIdentification):
 class TrackingInference(BayesInference):
     """Decode every trace by a hidden Markov model with the forward–backward algorithm.
 
-    From one instant to the next people go where the population goes from there (γ of the time) or by
-    their own time profile; then the answer with the least expected loss, as Bayes-T. Places less likely
-    than a small share of the likeliest one at an instant are left out (a beam).
+    From one instant to the next, people follow the transitions of the population (with probability γ) or
+    their own time profile. The answer has the lowest expected loss, as in Bayes-T. At each instant, places
+    that are much less likely than the most likely one are left out (a beam).
     """
 
     name: ClassVar[str] = "Tracking-T"
@@ -264,9 +265,9 @@ _USERS_PER_BLOCK = 16
 class HabitsInference(TraceInferenceAttack):
     """Minimise the expected loss with the reference traces only, without the release.
 
-    So it is a ceiling of what any defence can be worth against an attacker with these reference
-    traces: no release can hide them. The answer at each time of day is the
-    place c with the least expected score, argmax_c Σ_x P_{u,t}(x) w(x) (1 - G(x, c)).
+    Its s_T is a ceiling for every defence against an attacker with these reference traces, because it does
+    not depend on the release. The answer at each time of day is the place c with the lowest expected score,
+    argmax_c Σ_x P_{u,t}(x) w(x) (1 - G(x, c)).
 
     Parameters
     ----------
@@ -284,7 +285,7 @@ class HabitsInference(TraceInferenceAttack):
         require_number("limit_km", self.limit_km, above=0, at_most=LARGEST_KM)
 
     def fit(self, reference: Traces) -> Self:
-        """Learn where every user tends to be at each time of day."""
+        """Estimate the time profile of every user."""
         require_kind(self, reference, Traces)
         require_users(reference)
         neighbourhoods = Neighbourhoods.of(reference.places, self.limit_km)
@@ -295,7 +296,7 @@ class HabitsInference(TraceInferenceAttack):
         return self
 
     def infer(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> Traces:
-        """Return the best answer for each user and time of day, every day the same."""
+        """Return the best answer for each user and time of day; it is the same every day."""
         require_fitted(self, "answers_")
         require_kind(self, anonymized, ObfuscatedTraces)
         check_places(self.reference_, anonymized)

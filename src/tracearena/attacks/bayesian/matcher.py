@@ -66,9 +66,9 @@ class BayesMatcher(Matcher):
     Parameters
     ----------
     mechanism
-        The defence that the attacker believes in; None estimates it from the release.
+        The defence that the attacker assumes; None estimates it from the release.
     limit_km
-        Distance from which on places have nothing to do with each other.
+        Distance from which places do not support each other.
     weights
         How much each kind of evidence is worth, by its name; None learns it on the reference cut in two.
     """
@@ -121,7 +121,7 @@ class BayesMatcher(Matcher):
         return other
 
     def match(self, anonymized: ObfuscatedTraces, *, seed: SeedLike = None) -> BayesMatch:
-        """Collect the evidence; what it is worth is worked out when it is asked for."""
+        """Collect the evidence; its weights are computed on first use."""
         require_fitted(self, "reference_")
         root = seed_sequence(seed)
         detected = self.with_detected_mechanism(anonymized, seed=root)
@@ -199,7 +199,7 @@ class BayesMatcher(Matcher):
         before, released
             Traces of all users, in the order of the reference.
         users
-            Who are compared.
+            The users to compare.
         estimate
             The estimated mechanism, if it was estimated; the release then uses its observations.
         """
@@ -268,9 +268,9 @@ class BayesMatch:
     Parameters
     ----------
     evidence
-        What speaks for each pair.
+        The evidence for each pair.
     calibration
-        The calibration set: the same on the reference cut in two; None where it cannot be cut.
+        The calibration set: the same evidence between two parts of the reference; None if it cannot be split.
     weights
         How much each kind of evidence is worth; None learns it on the calibration set.
     """
@@ -297,9 +297,9 @@ class BayesMatch:
         return self._by[kinds]
 
     def answer(self, settings: tuple[Any, ...], infer: Callable[[], Traces]) -> Traces:
-        """Return what a trace inference of these settings answers; it is computed when first asked for.
+        """Return the answer of a trace inference with these settings; it is computed on first use.
 
-        An attack that knew the defence and one that detected it answer from one match, and the same.
+        An attack that knows the defence and one that detects it share one match and give the same answer.
         """
         if settings not in self._answers:
             self._answers[settings] = infer()
@@ -323,13 +323,13 @@ class BayesMatch:
         return {kind: factor * weight for kind, weight in found.items()}
 
     def learn_kind_weights(self, evidence: Evidence, truth: Ints) -> dict[str, float]:
-        """Return how much each kind of evidence is worth where the user of each trace is known."""
+        """Return the weight of each kind of evidence, learned where the user of each trace is known."""
         found = learn_weights(evidence.pairs, _stack_evidence(evidence, self._kinds), truth, self._mixtures)
         return dict(zip(self._kinds, found.tolist(), strict=True))
 
     @cached_property
     def scores(self) -> Floats:
-        """The weighed evidence of each pair."""
+        """The weighted evidence of each pair."""
         return self._weigh_evidence(self.evidence, self.weights)
 
     @cached_property
@@ -349,7 +349,7 @@ class BayesMatch:
 
     @cached_property
     def ranking(self) -> Ints:
-        """The likeliest users of each pseudonym, the one whom it was given first."""
+        """The most likely users of each pseudonym, the assigned one first."""
         return rank_users(self.evidence.pairs, self.scores, self.best)
 
     def rank_by(self, *kinds: str) -> Ints:

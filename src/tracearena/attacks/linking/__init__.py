@@ -1,4 +1,4 @@
-"""Linking people by everything that a release leaves of them."""
+"""The linker: it identifies people by all evidence in a release."""
 
 import lazy_loader
 

@@ -38,13 +38,13 @@ class Histogram:
     Attributes
     ----------
     name, group
-        What it is called, and the group that it is reported with.
+        Its name, and the group under which it is reported.
     bins
         Maps rows to whole numbers from 0 on; rows with a negative number are not counted.
     by_member
         Whether a generalised event counts at each of its places instead of once in their middle.
     only
-        ``events`` or ``gps`` where it suits these alone.
+        ``events`` or ``gps`` if it applies to these only.
     """
 
     name: str

@@ -88,11 +88,12 @@ class LinkMatch(Match):
     Parameters
     ----------
     compared
-        The release next to what is known.
+        The release and the known days.
     prepared, weights
-        The kinds of evidence and what each is worth.
+        The kinds of evidence and their weights.
     tables
-        Their scores in calibration, to learn the weights of a part of them; None without calibration.
+        Their scores in the calibration set, to learn the weights of some kinds alone; None without
+        calibration.
     """
 
     def __init__(
@@ -131,12 +132,12 @@ class LinkMatch(Match):
 
     @cached_property
     def ranking(self) -> Ints:
-        """The likeliest users of each pseudonym, the one whom it was given first."""
+        """The most likely users of each pseudonym, the assigned one first."""
         return rank_users(self.pairs, self.scores, self.best)
 
     @property
     def posterior(self) -> Floats:
-        """Posterior probability of the user matched to each pseudonym; 0 where the pair was not scored."""
+        """Posterior probability of the user matched to each pseudonym; 0 if the pair was not scored."""
         given = self.pairs.users == self.best[self.pairs.traces]
         found = np.zeros(len(self.best))
         found[self.pairs.traces[given]] = self.certainty[given]
@@ -148,9 +149,9 @@ class LinkMatch(Match):
         return list(dict.fromkeys(one.kind.group for one in self.prepared))
 
     def by_groups(self, groups: Iterable[str]) -> Ints:
-        """Return the user of each pseudonym by some groups of evidence alone, weighed for themselves.
+        """Return the user of each pseudonym by some groups of evidence only, with weights of their own.
 
-        The assignment is that with the largest sum of scores.
+        The assignment has the largest sum of scores.
         """
         chosen = {*groups}
         kinds = [at for at, one in enumerate(self.prepared) if one.kind.group in chosen]
@@ -177,22 +178,22 @@ def _penalty(compared: Comparison) -> float:
 
 @dataclass(kw_only=True)
 class LinkMatcher(Matcher):
-    """Compares the release with what its defence makes of the known days, by all kinds of evidence.
+    """Compares the release with the known days after the same defence, by all kinds of evidence.
 
     Parameters
     ----------
     mechanism
-        The defence that the attacker believes in. None: for events it is estimated from the release, GPS
-        points are taken as they are.
+        The defence that the attacker assumes. With None, it is estimated from the release for events, and no
+        defence is assumed for GPS points.
     evidence
         ``all``, ``times``, ``places``, ``file``, or one group of `EVIDENCE`.
     channel
-        Whether likelihoods through the defence's channel are among the evidence.
+        Whether to use likelihoods through the channel of the defence.
     timezone
         Zone of the hours of GPS points; guessed from the known points if None.
     left_out
-        Groups of evidence that are not looked at, because the way in which known and released days were
-        chosen makes them identify people.
+        Groups of evidence that are not used, because they would identify people only by the way in which
+        known and released days were chosen.
     """
 
     mechanism: Algorithm | None = None
@@ -222,7 +223,7 @@ class LinkMatcher(Matcher):
         return [kind for kind in kinds_for(is_gps, self.evidence) if kind.group not in self.left_out]
 
     def without_groups(self, groups: Iterable[str]) -> LinkMatcher:
-        """Return the same matcher, fitted to the same users, that does not look at some groups."""
+        """Return the same matcher, fitted to the same users, without some groups of evidence."""
         other = copy.copy(self)
         vars(other)["left_out"] = tuple(groups)
         return other
@@ -235,7 +236,7 @@ class LinkMatcher(Matcher):
         return other
 
     def with_detected_mechanism(self, anonymized: Released, *, seed: SeedLike = None) -> LinkMatcher:
-        """Return the matcher with the defence that the release looks like, where none is known."""
+        """Return the matcher with the defence that is detected in the release, if none is known."""
         require_fitted(self, "reference_")
         if self.bayes_ is None or not isinstance(anonymized, ObfuscatedTraces):
             return self
@@ -245,7 +246,7 @@ class LinkMatcher(Matcher):
         return other
 
     def match(self, anonymized: Released, *, seed: SeedLike = None) -> LinkMatch:
-        """Weigh the evidence on the known days, then apply it to the release."""
+        """Learn the weights on the known days, and apply them to the release."""
         require_fitted(self, "reference_")
         root = seed_sequence(seed)
         detected = self.with_detected_mechanism(anonymized, seed=child_seed(root, _DETECT))
@@ -359,21 +360,21 @@ class LinkMatcher(Matcher):
 class Linker(InformedAttack, MatchingIdentification):
     """Identify people by all evidence in a release: places, times, habits, and details of the file.
 
-    Every kind of evidence compares the release with what the defence makes of the known days. Histograms
-    are compared by a Pólya (Dirichlet-multinomial) likelihood, single numbers by the correlation of their
-    normal scores, and events also through the defence's channel as in ``Bayes-R``. Weights maximise the
-    likelihood of the true pairs between two parts of the known days. The decision is one to one.
+    Every kind of evidence compares the release with the known days after the defence was applied to them.
+    Histograms are compared by a Pólya (Dirichlet-multinomial) likelihood, single numbers by the correlation
+    of their normal scores, and events also through the defence's channel as in ``Bayes-R``. Weights maximise
+    the likelihood of the true pairs between two parts of the known days. The answer is a one-to-one
+    assignment.
 
     Parameters
     ----------
     mechanism
-        The defence, such as ``PL(4,1)+SwapTimes(1km,month)``; ``unknown`` estimates it; ``adaptive`` is
-        given it later.
+        The defence, such as ``PL(4,1)+SwapTimes(1km,month)``. ``unknown`` estimates it; ``adaptive`` gets it
+        from a sweep.
     evidence
         ``all``, ``times``, ``places``, ``file`` (how the file was written), or one group, such as ``hours``.
     channel
-        Whether likelihoods through the channel are among the evidence; without them it is several times
-        quicker.
+        Whether to use likelihoods through the channel; without them the attack is several times faster.
     timezone
         Zone of the hours of GPS points; guessed if None.
 
@@ -394,7 +395,7 @@ class Linker(InformedAttack, MatchingIdentification):
         kinds_for(False, self.evidence)
 
     def defence(self, name: str) -> Algorithm:
-        """Return the defence of a name, of events or of GPS points."""
+        """Return the defence with this name, for events or for GPS points."""
         found: Algorithm = catalogue.create(name, ("obfuscator", "gps-obfuscator"))
         return found
 

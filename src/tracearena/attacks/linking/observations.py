@@ -39,17 +39,17 @@ class Observations:
     second
         Local time, in seconds since 1970-01-01.
     millisecond
-        What is left of the time below a second.
+        Milliseconds of the time.
     latitude, longitude
-        Degrees; NaN for an event whose place was deleted. An event that was generalised to several places
-        lies in their middle.
+        Degrees; NaN for an event whose place was deleted. An event that was generalised to several places is
+        at their mean.
     place
         Number of the place, the set of places, or `NO_PLACE`.
     weight
-        What each row counts.
+        Weight of each row.
     members
-        Rows and single places of generalised events, with their weights (`by_member`); None where every
-        event has one place.
+        Rows and single places of generalised events, with their weights (`by_member`); None if every event
+        has one place.
     is_gps
         Whether the rows are points of receivers rather than events at places.
     """
@@ -67,7 +67,7 @@ class Observations:
 
     @classmethod
     def of(cls, traces: Traces | ObfuscatedTraces | GpsTraces, zone: str | None = None) -> Observations:
-        """Take traces of any kind; `zone` is that of GPS points, guessed where it is None."""
+        """Build from traces of any kind; `zone` is the time zone of GPS points, guessed if None."""
         if isinstance(traces, GpsTraces):
             return _observe_points(traces, zone)
         if isinstance(traces, Traces):
@@ -107,12 +107,12 @@ class Observations:
 
     @property
     def by_member(self) -> Observations:
-        """The same rows with one for each place of a generalised event, each for its part."""
+        """The same rows, with one row per place of a generalised event and the weight divided among them."""
         return self if self.members is None else self.members
 
     @cached_property
     def offsets(self) -> Ints:
-        """Where the rows of each user begin, with the end as last value."""
+        """Index of the first row of each user, and the number of rows as last value."""
         return np.searchsorted(self.user, np.arange(self.n_users + 1)).astype(np.int64)
 
     @cached_property
@@ -147,14 +147,14 @@ class Observations:
 
     @cached_property
     def is_first(self) -> Mask:
-        """Whether a row is its user's first."""
+        """Whether a row is the first of its user."""
         first = np.ones(len(self), bool)
         first[1:] = self.user[1:] != self.user[:-1]
         return first
 
     @cached_property
     def interval_s(self) -> Ints:
-        """Seconds since the user's row before; -1 for her first."""
+        """Seconds since the previous row of the user; -1 for the first row."""
         interval = np.full(len(self), -1, np.int64)
         interval[1:] = np.diff(self.second)
         interval[self.is_first] = -1
@@ -162,7 +162,7 @@ class Observations:
 
     @cached_property
     def step_m(self) -> Floats:
-        """Metres from the user's row before; NaN for her first, and where a place is missing."""
+        """Metres from the previous row of the user; NaN for the first row, and if a place is missing."""
         step = np.full(len(self), np.nan)
         if len(self) > 1:
             across = metres_per_degree(self.latitude[1:])[1]
@@ -174,20 +174,20 @@ class Observations:
 
     @cached_property
     def begins_day(self) -> Mask:
-        """Whether a row is its user's first of a day."""
+        """Whether a row is the first of its user on a day."""
         begins = self.is_first.copy()
         begins[1:] |= self.day[1:] != self.day[:-1]
         return begins
 
     @cached_property
     def ends_day(self) -> Mask:
-        """Whether a row is its user's last of a day."""
+        """Whether a row is the last of its user on a day."""
         ends = np.ones(len(self), bool)
         ends[:-1] = self.begins_day[1:]
         return ends
 
     def cell(self, side_m: float) -> Ints:
-        """Return the number of the square that each row lies in, -1 where its place is missing."""
+        """Return the number of the square cell of each row; -1 if its place is missing."""
         cells: dict[float, Ints] = self.__dict__.setdefault("_cells", {})
         if side_m not in cells:
             known = np.isfinite(self.latitude)
@@ -196,7 +196,7 @@ class Observations:
         return cells[side_m]
 
     def per_user(self, values: Any) -> Floats:
-        """Return the weighted mean of the rows' values of each user; NaN without rows that have one."""
+        """Return the weighted mean of the values for each user; NaN if a user has none."""
         values = np.asarray(values, np.float64)
         known = np.isfinite(values)
         weight = np.where(known, self.weight, 0.0)

@@ -149,7 +149,7 @@ def guess_text_format(lines: list[str], path: str | PathLike[str], layout: Layou
     ):
         return look
     return guess_table_format(lines, path, layout) or FormatGuess(
-        (), f"unknown format; its first line is {lines[0][:60]!a}"
+        (), f"an unknown format; its first line is {lines[0][:60]!a}"
     )
 
 

@@ -25,14 +25,14 @@ _PARTS_KEY = "secret-root"
 
 
 class PartsCheckpoint:
-    """The folder of a run that has not ended.
+    """The folder of a run that is not finished.
 
     Attributes
     ----------
     folder
-        Where the parts go until all are there.
+        Folder of the finished parts until the run ends.
     done
-        What was counted in each finished part, by its number.
+        The counts of each finished part, by its number.
     """
 
     def __init__(self, out: Path, depends_on: str) -> None:
@@ -42,7 +42,7 @@ class PartsCheckpoint:
         self._depends_on = depends_on
 
     def begin(self, *, resume: bool) -> None:
-        """Make the folder, or resume an interrupted run."""
+        """Create the folder, or resume an interrupted run."""
         require_new(self.out)
         check_resume(self.out, resume=resume)
         if not resume:
@@ -58,22 +58,22 @@ class PartsCheckpoint:
         self._journal.replace_rows({str(number): self._journal.rows[str(number)] for number in self.done})
 
     def part(self, number: int) -> Path:
-        """Return the name of a part while it is not finished."""
+        """Return the path of a part that is not finished."""
         return self.folder / f"part-{number:05}.parquet"
 
     def add(self, number: int, counts: dict[str, Any]) -> None:
-        """Note that a part is on disk."""
+        """Record that a part is on disk."""
         self.done[number] = counts
         self._journal.add(str(number), {"bytes": self.part(number).stat().st_size, "counts": counts})
 
     def root(self, root: np.random.SeedSequence, parts: int | None) -> np.random.SeedSequence:
-        """Return the root of a run's draws: a secret one is kept here, for its owner alone, until the end.
+        """Return the random root of the run; a secret one is stored here until the end, for the owner only.
 
         Parameters
         ----------
         parts
-            How many there are to be; nothing is drawn any more if all are finished. None if draws are needed
-            in any case.
+            Number of all parts; if they are all finished, nothing is drawn any more. None if random numbers
+            are needed in any case.
         """
         if not isinstance(root, SecretRoot):
             return root
@@ -95,7 +95,7 @@ class PartsCheckpoint:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def finish(self) -> None:
-        """Give the folder its name; the secret root never goes with it."""
+        """Rename the folder to its final name, without the secret root."""
         with name_in_errors(self.out):
             if self.out.is_dir():
                 self.out.rmdir()

@@ -301,16 +301,16 @@ def _are_chunks_sorted(seen: Sequence[PointChunkSummary], report: Report) -> boo
 
 @dataclass(frozen=True)
 class EventFirstPass(FirstPass):
-    """What is known of a table of events after one look at its rows.
+    """Places, clock and extent of a table of events, after one pass over its rows.
 
     Attributes
     ----------
     places, clock
-        What all events share.
+        The places and the clock of all events.
     extent
-        From when to when they are.
+        First and last time of the events.
     is_stamped
-        Whether times tell more than instants.
+        Whether times are more precise than instants.
     """
 
     places: Places
@@ -320,7 +320,7 @@ class EventFirstPass(FirstPass):
 
     @property
     def n_events(self) -> int:
-        """Events that can be used."""
+        """Number of usable events."""
         return int(self.counts.sum())
 
 

@@ -277,9 +277,9 @@ def _open_text_file(source: Input, file: Path) -> Input:
 
 
 def find_points_obstacle(source: Input) -> str | None:
-    """Return why the points of a path cannot be read one chunk after the other; None where they can.
+    """Return why the points of a path cannot be read in chunks; None if they can.
 
-    A date and a time in two columns, and ids with decimals, are recognised from all rows together.
+    Dates and times in two columns, and ids with decimals, can only be recognised from all rows together.
     """
     if source.is_text:
         for file in source.files or [source.path]:
@@ -296,12 +296,12 @@ def find_points_obstacle(source: Input) -> str | None:
 
 
 def find_events_obstacle(source: Input, *, needs_places: bool) -> str | None:
-    """Return why the events of a path cannot be read one chunk after the other; None where they can.
+    """Return why the events of a path cannot be read in chunks; None if they can.
 
     Parameters
     ----------
     needs_places
-        Whether nothing but the table tells where events can be.
+        Whether the places come from the table itself.
     """
     if source.is_text:
         if source.is_folder:
@@ -366,7 +366,7 @@ def _has_decimal_columns(
 
 
 def has_partition_columns(source: Input) -> bool:
-    """Whether the folders around the files of a table name columns of it (``uid=7``)."""
+    """Whether the names of folders hold values of a column (``uid=7``)."""
     if not source.is_folder:
         return False
     if source.is_text:
@@ -383,7 +383,7 @@ def is_point_table(source: Input) -> bool:
 
 
 def has_many_rows(source: Input, rows: int) -> bool:
-    """Whether a table has at least this many rows; of text, by the length of its first lines."""
+    """Whether a table has at least this many rows; for text, estimated from the first lines."""
     found = 0.0
     for file in source.files or [source.path]:
         if source.is_text:

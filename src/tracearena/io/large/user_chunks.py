@@ -86,24 +86,24 @@ class UserChunk:
 
 @dataclass(frozen=True)
 class UserChunkTable(Generic[T]):
-    """A table whose portions can be read one by one, in any order, by any process.
+    """A table whose portions can be read in any order and by any process.
 
     Attributes
     ----------
     portions
-        All users, in the order of their ids. Where they are cut depends on nothing but the rows.
+        Portions of all users in the order of their ids. They depend only on the rows.
     begins
         The first id of each portion.
     before
-        How many rows the chunks before each one have, with the number of all as last value.
+        Number of rows before each chunk of the files, and the number of all rows as last value.
     kinds
         Types of the columns of ids.
     made
-        Makes traces of the sorted rows of a portion.
+        Function that builds traces from the sorted rows of a portion.
     order
-        What rows are sorted by.
+        Sort key of the rows.
     spill
-        Where the rows are, if the files are not sorted.
+        Location of the sorted rows, if the files are not sorted.
     """
 
     files: RowSource
@@ -126,7 +126,7 @@ class UserChunkTable(Generic[T]):
         portions: tuple[UserChunk, ...],
         **how: Any,
     ) -> Self:
-        """Put together a table of which all rows have been looked at."""
+        """Build a table after the first pass over its rows."""
         before = np.concatenate([[0], np.cumsum(found.kept)]).astype(np.int64)
         begins = found.users.gather([one.first_user for one in portions])
         return cls(files, tuple(chunks), before, portions, begins, **how)
@@ -137,7 +137,7 @@ class UserChunkTable(Generic[T]):
         return self.spill is not None or self.is_text
 
     def traces(self, number: int) -> T:
-        """Return a portion as traces: what reading the whole and taking these users would give."""
+        """Return a portion as traces, equal to these users of the whole table."""
         portion = self.portions[number]
         if self.spill is None:
             first = int(np.searchsorted(self.before, portion.first, side="right")) - 1
@@ -166,16 +166,17 @@ class UserChunkTable(Generic[T]):
 
 
 class ChunkOptions(TypedDict, total=False):
-    """How a table is cut into portions of users; all may be omitted.
+    """How a table is divided into portions of users; all may be omitted.
 
     Attributes
     ----------
     sort
-        Sort a table that is not sorted; False where the users get another order anyway (`shuffle_users`).
+        Sort a table that is not sorted; False if the users get another order anyway (`shuffle_users`).
     chunk
-        Rows that are read at a time; nothing but memory depends on it.
+        Rows that are read at a time; only memory depends on it.
     is_shared
-        Whether the workers of a cluster reach the scratch folder; if not, rows are sorted here.
+        Whether the workers of a cluster can reach the scratch folder; if not, rows are sorted on this
+        machine.
     users
         Every portion but the last has a multiple of this many users.
     """
@@ -194,14 +195,15 @@ def open_point_chunks(
     choices: Choices = NO_CHOICES,
     **options: Unpack[ChunkOptions],
 ) -> tuple[UserChunkTable[GpsTraces], FirstPass]:
-    """Look at all rows of a table of points once, and sort them where they are not sorted.
+    """Pass over all rows of a table of points once, and sort them if necessary.
 
     Parameters
     ----------
     scratch
-        Folder for the points of a table that is text, about 60 bytes each, or is not sorted, about 40.
+        Folder for temporary files: about 60 bytes per point for text, and about 40 for a table that is not
+        sorted.
     choices
-        The bounds outside of which points are left out, and the zone of times that name none.
+        The bounds outside of which points are left out, and the zone of times without one.
     **options
         Keywords of `ChunkOptions`: ``sort``, ``chunk``, ``is_shared``, ``users``.
     """
@@ -288,7 +290,7 @@ def shuffle_users(
     is_shared: bool = True,
     users: int = 1,
 ) -> UserChunkTable[T]:
-    """Return a table with its users in another order, who are called by their places in it, from 0.
+    """Return a table with its users in another order, and their positions in this order as ids.
 
     Parameters
     ----------
@@ -388,15 +390,15 @@ def open_event_chunks(
     places: Places | None = None,
     **options: Unpack[ChunkOptions],
 ) -> tuple[UserChunkTable[Traces], EventFirstPass]:
-    """Look at all rows of a table of events once, and sort them where they are not sorted.
+    """Pass over all rows of a table of events once, and sort them if necessary.
 
     Parameters
     ----------
     choices
-        Which places and instants to make; neither the most visited places nor a grid without bounds,
-        which all rows together decide.
+        Choice of places and instants. The most visited places and grids without bounds are not possible,
+        because they depend on all rows together.
     places
-        Where events can be, if that is given; otherwise the places that the table names.
+        The possible places; by default those of the table.
     scratch
         Folder for the rows of text, about 90 bytes each, and for events that are not sorted.
     **options

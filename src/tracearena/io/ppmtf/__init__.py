@@ -1,7 +1,7 @@
 """The files of the PPMTF tools: places, traces, tensors, parameters, synthetic traces, results.
 
-Files may be gzip. Users, places and slots are counted from 0; the order of `Places` is what a
-``poi_index`` means.
+Files may be compressed with gzip. Users, places and slots are counted from 0; a ``poi_index`` is an index of
+`Places`.
 """
 
 import lazy_loader

@@ -31,10 +31,9 @@ class Parameters:
     Attributes
     ----------
     A, B, C, D
-        Users, places left from (and visited), places gone to, and slots, each × z.
+        Users, places, next places and slots, each × z.
     mu, Lambda
-        For each of the four letters the mean (z) and precision (z × z) of its rows' prior; empty
-        if they are not known.
+        For each matrix, the mean (z) and precision (z × z) of the prior of its rows; empty if not known.
     """
 
     A: NDArray[np.float64]
@@ -71,7 +70,7 @@ class Parameters:
 
 
 def read_parameters(folder: str | PathLike[str], iteration: int = 100) -> Parameters:
-    """Read ``modelparameter_Itr<t>_*.csv``; the hyperparameters may be missing, as a whole."""
+    """Read ``modelparameter_Itr<t>_*.csv``; the hyperparameters may be missing together."""
     stem = Path(folder) / f"modelparameter_Itr{iteration}"
     if not Path(f"{stem}_A.csv").exists():
         others = [re.fullmatch(r"modelparameter_Itr(\d+)_A\.csv", one.name) for one in Path(folder).iterdir()]
@@ -188,13 +187,13 @@ _COUNT = re.compile("[0-9]{1,9}")
 
 @dataclass(frozen=True, eq=False)
 class DeniabilityResults:
-    """What the plausible-deniability test found.
+    """Results of the plausible-deniability test.
 
     Attributes
     ----------
     counts
-        For each trace (users in order, and each user's traces in order) the number k' of users
-        who could as well have been its input.
+        For each trace (in the order of users and of their traces), the number k' of users who could have been
+        its input.
     passed
         Whether k' reached k.
     """
@@ -314,7 +313,7 @@ def read_sglt_mobility(path: str | PathLike[str]) -> NDArray[np.bool_]:
 def locations_km(places: Places) -> NDArray[np.float64]:
     """Return x and y in km of each cell's lower-left corner, at 111 and 91 km per degree.
 
-    Places that are not cells of a grid have their own coordinates.
+    For places that are not cells of a grid, their own coordinates are returned.
     """
     grid = places.grid
     half = (0.0, 0.0) if grid is None else (grid.cell_width / 2, grid.cell_height / 2)

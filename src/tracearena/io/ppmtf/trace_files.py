@@ -78,10 +78,10 @@ def read_traces(
 
     Notes
     -----
-    In the people-flow layout a trace is one day, whatever the dates of its events (its makers
-    joined events by their time of day alone), so a user's next day begins where the time of day
-    falls. In the check-in layout days are dates; they follow from ``unixtime`` and the time of
-    day, whatever time zone the two are apart.
+    In the people-flow layout, a trace is one day, whatever the dates of its events, because the authors
+    joined events only by their time of day. The next day of a user begins where the time of day decreases. In
+    the check-in layout, days are dates, which follow from ``unixtime`` and the time of day, whatever the time
+    zone between them.
     """
     table = read_table(path, _CHECK_INS, _PEOPLE_FLOW)
     make_clock = people_flow_clock if "distance" in table else check_in_clock
@@ -138,9 +138,9 @@ def _convert_midnights(midnights: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def write_traces(traces: Traces, path: str | PathLike[str]) -> None:
-    """Write ``traintraces_<city>.csv``; people flow if the clock is, else check-ins.
+    """Write ``traintraces_<city>.csv``, as people flow if the clock has its hours, else as check-ins.
 
-    Users are written by their ids if these are numbers, else by their positions.
+    Users are written with their ids if these are numbers, else with their positions.
     """
     clock = traces.clock
     people_flow = is_people_flow(clock)
@@ -176,7 +176,7 @@ def read_user_index(path: str | PathLike[str]) -> tuple[NDArray[np.str_], NDArra
 
 
 def write_user_index(user_ids: Any, path: str | PathLike[str], first: int = 0) -> None:
-    """Write a user index that counts from `first`: 0 for training, their number for testing users."""
+    """Write a user index that counts from `first`: 0 for training users, their number for testing users."""
     ids = np.asarray(user_ids)
     write_table(path, {"user_id": ids, "user_index": np.arange(first, first + len(ids))})
 
@@ -190,15 +190,15 @@ _SGLT = ("user", "trace_no", "time_period", "time_instant", "poi_index", "catego
 
 @dataclass(frozen=True, eq=False)
 class SyntheticTraces:
-    """Synthetic traces and what their synthesizer says of their likelihood.
+    """Synthetic traces with their log-likelihoods.
 
     Attributes
     ----------
     traces
-        User ``n``'s events are made from training user ``n``; day ``r`` is her trace number ``r``.
+        The events of user ``n`` are made from training user ``n``; day ``r`` is trace number ``r`` of that
+        user.
     loglikelihood
-        Of each event, the natural logarithm of the probability of the trace up to it; None if the
-        synthesizer has none.
+        For each event, the natural logarithm of the probability of the trace up to it; None if not known.
     """
 
     traces: Traces
@@ -224,8 +224,8 @@ def read_synthetic(path: str | PathLike[str], places: Places, clock: Clock | Non
     places
         Their order is what ``poi_index`` means.
     clock
-        Instants and slots of a day, those of the training traces. Without it they are as many as
-        the file names, an hour each if they fit into a day.
+        Clock of the training traces. Without it, the file defines the number of instants and slots, which are
+        an hour long if they fit into a day.
     """
     table = read_table(path, _PPMTF, _PLAIN, _SGLT)
     slot_name = "time_period" if "time_period" in table else "time_slot"
@@ -285,7 +285,7 @@ def write_synthetic(
     Parameters
     ----------
     slot_name
-        ``time_slot``, or ``time_period`` as SGLT's files call it.
+        ``time_slot``, or ``time_period`` as in the files of SGLT.
     """
     if isinstance(synthetic, Traces):
         synthetic = SyntheticTraces(synthetic)
@@ -316,14 +316,14 @@ _SAME_DEGREES = 1e-6
 def read_places(path: str | PathLike[str], index: str | PathLike[str] | None = None) -> Places:
     """Read ``POI_<city>.csv``, of regions (people flow) or of POIs (check-ins).
 
-    Regions that form a whole grid get that grid. Of POIs the traces speak by their number in
-    ``POIindex_<city>.csv``: those places are returned, in that order.
+    Regions that form a complete grid get that grid. Traces refer to POIs by their number in
+    ``POIindex_<city>.csv``; the places of that file are returned in its order.
 
     Parameters
     ----------
     index
-        The index file; by default the one next to `path`, if there is one. Without it the places
-        of the file are returned as they stand.
+        The index file; by default the one next to `path`, if there is one. Without it, the places of the file
+        are returned in their order.
     """
     table = read_table(path, _REGIONS, _POIS)
     latitude, longitude = table.number("y", -90, 90), table.number("x", -180, 180)

@@ -50,16 +50,16 @@ def read_traces(
 ) -> Traces:
     """Read reference or original traces (``user_id,time_id,reg_id``).
 
-    Rows must ascend strictly by user and time. Users need not have an event at every time. Time
-    ids count from 1, instants from 0; the span reaches from the first time in the file to the last.
+    Rows must be in strictly ascending order of user and time. Users may lack events at some times. Time ids
+    count from 1, instants from 0; the span goes from the first time in the file to the last.
 
     Parameters
     ----------
     places
         The regions.
     clock
-        What the time ids mean; by default what ``info_time.csv`` next to the file says, and without
-        one the contest's clock, which must fit.
+        Meaning of the time ids; by default from ``info_time.csv`` in the same folder, and without that file
+        the contest's clock, which must fit.
     """
     sheet = open_sheet(path, TRACES.with_last(build_place_column(places, "id")))
     rows = scan_sheet(sheet, places, n_keys=2)
@@ -70,8 +70,8 @@ def read_traces(
 def write_traces(traces: Traces, path: str | PathLike[str], *, with_times: bool = True) -> Path | None:
     """Write reference or original traces.
 
-    With times, ``info_time.csv`` is written next to them where the contest's clock would not do;
-    where it went is returned.
+    With times, ``info_time.csv`` is written to the same folder if the contest's clock does not fit; its path
+    is returned.
     """
     keys = _build_key_columns(traces)
     with write_times_beside(path, traces) if with_times else nullcontext() as times:
@@ -96,8 +96,8 @@ def read_obfuscated(
     allow_repetition
         Accept a region twice in a cell, as the scorer of 2019 did.
     max_bytes, max_listed_ids
-        Limits of a submission; by default `MAX_SUBMISSION_BYTES` and `MAX_LISTED_IDS`, in
-        proportion more for originals of more than 800,000 events (the final round's).
+        Limits of a submission; by default `MAX_SUBMISSION_BYTES` and `MAX_LISTED_IDS`, and proportionally
+        more if the original has more than 800,000 events (as in the final round).
     """
     sheet = open_sheet(
         path,
@@ -154,8 +154,8 @@ def read_inferred_traces(
     Parameters
     ----------
     original_frame
-        Traces with the users and instants of the original; their places are not looked at. Where
-        they have gaps, an answer is expected for the gaps too: an attacker does not know them.
+        Traces with the users and instants of the original; their places are not used. An answer is expected
+        for gaps too, because an attacker does not know them.
     max_bytes
         Limit of a submission, as in `read_obfuscated`.
     """
@@ -232,9 +232,9 @@ def contest_regions() -> Places:
 def read_places(path: str | PathLike[str]) -> Places:
     """Read the regions of a grid; hospitals are sensitive.
 
-    Regions must be numbered 1, 2, … row by row from the south-west, and their centres must lie
-    where those of equal cells lie. The column ``hospital`` may be missing: no region is sensitive
-    then. Distances are planar, with `CONTEST_KM_PER_DEGREE`.
+    Regions must be numbered 1, 2, … row by row from the south-west, and their centres must be those of equal
+    cells. The column ``hospital`` may be missing; no region is then sensitive. Distances are planar, with
+    `CONTEST_KM_PER_DEGREE`.
     """
     sheet = open_sheet(path, REGIONS, REGIONS_WITHOUT_HOSPITALS)
     rows = [cells for _, cells in sheet.lines()]
@@ -342,7 +342,7 @@ def read_id_table(path: str | PathLike[str]) -> IdTable:
 
 
 def write_id_table(table: IdTable, path: str | PathLike[str]) -> None:
-    """Write an ID table, for its owner's eyes alone."""
+    """Write an ID table, readable by its owner only."""
     columns = [
         convert_id_column(table.pseudonyms, "pseudonyms"),
         convert_id_column(table.user_ids, "user ids"),
@@ -360,7 +360,7 @@ def read_inferred_table(
     pseudonyms
         The pseudonyms, ascending.
     users
-        Ids of the users there are; others are refused. Without them any id is accepted.
+        Ids of the existing users; others are refused. Without them, all ids are accepted.
     max_bytes
         Limit of a submission; by default `MAX_SUBMISSION_BYTES`.
     """
@@ -438,7 +438,7 @@ class PwsName:
 
     @classmethod
     def parse(cls, path: str | PathLike[str]) -> PwsName:
-        """Take the name of a file apart; folders and a final ``.gz`` do not matter."""
+        """Parse the name of a file; folders and a final ``.gz`` are ignored."""
         name = PurePath(path).name
         match = _NAME.fullmatch(name)
         if match is None or _DATA[match[5]] != match[4]:
@@ -449,7 +449,7 @@ class PwsName:
 
     @classmethod
     def recognise(cls, path: str | PathLike[str]) -> PwsName | None:
-        """Take a name apart that begins as an official one, whatever follows; None for any other name.
+        """Parse a name that begins like an official one, whatever follows; None for other names.
 
         >>> PwsName.recognise("ptable_team001_data01_IDP (1).parquet").kind, PwsName.recognise("mine.csv")
         ('ptable', None)

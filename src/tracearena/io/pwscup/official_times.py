@@ -25,7 +25,7 @@ _LARGEST_NEIGHBOUR = 2**26
 
 @dataclass(frozen=True)
 class ContestTimes:
-    """A clock, and how many days are for reference and for original traces.
+    """A clock, with the numbers of days of reference and of original traces.
 
     >>> ContestTimes(PWS_CLOCK, 2, 2).original_span
     (40, 80)
@@ -93,7 +93,7 @@ def _format_time_rows(times: ContestTimes) -> list[str]:
 
 
 def write_times(times: ContestTimes, path: str | PathLike[str]) -> None:
-    """Write the table of times; the clock must tick in whole minutes."""
+    """Write the table of times; the instants of the clock must be whole minutes."""
     with replacing(path) as out:
         out.write(_format_times_file(times))
 
@@ -111,7 +111,7 @@ def times_beside(path: str | PathLike[str]) -> ContestTimes | None:
 
 
 def find_times_file(path: str | PathLike[str], places: object = None) -> Path | None:
-    """Return the table of times that belongs to a file: next to it, or next to the file of its places."""
+    """Return the table of times of a file: in its folder, or in the folder of its places."""
     for near in (path, places):
         if isinstance(near, (str, PathLike)) and Path(near).with_name(NAME).is_file():
             return Path(near).with_name(NAME)

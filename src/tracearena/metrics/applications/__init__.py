@@ -1,4 +1,4 @@
-"""What released GPS traces are still good for, and what they still give away."""
+"""Usefulness of released GPS traces, and what they still reveal."""
 
 import lazy_loader
 

@@ -26,11 +26,11 @@ class DistanceError(Result):
     Attributes
     ----------
     mean_m, median_m, p90_m, p99_m, max_m
-        Over all compared points.
+        Statistics over all compared points.
     points
         Original points that were compared.
     unmatched
-        Original points of users who have no released point.
+        Number of original points of users without released points.
     """
 
     mean_m: float
@@ -45,9 +45,9 @@ class DistanceError(Result):
 def distance_error(
     original: GpsTraces, released: GpsTraces, *, id_table: IdTable | None = None
 ) -> DistanceError:
-    """Compare point by point; a point that was not released is compared with the nearest in time.
+    """Compare point by point; a point that was not released is compared with the one nearest in time.
 
-    Users are matched by id, or by the `id_table` (pseudonym → user) of a release with other ids.
+    Users are matched by id, or by the `id_table` (pseudonym → user) if the release has other ids.
 
     >>> traces = GpsTraces.from_points([1, 1], [0, 1000], [0.0, 0.0], [0.0, 1.0])
     >>> round(distance_error(traces, traces.with_positions([0.0, 0.0], [0.0, 0.0])).max_m)
@@ -97,7 +97,7 @@ class BayesianUpdate:
     distribution
         Probability of each cell, rows × columns.
     rounds
-        Rounds done.
+        Number of rounds.
     change
         L1 change of the last round.
     """
@@ -128,7 +128,7 @@ def bayesian_update(
     side_m, expected_noise_m
         Side of a cell and 2/ε, in metres.
     rounds
-        Most rounds, at least 0.
+        Largest number of rounds, at least 0.
     threshold
         Stop when the L1 change of a round is below δ.
 

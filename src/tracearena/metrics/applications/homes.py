@@ -44,7 +44,7 @@ class KeyPlaces:
 
     @property
     def columns(self) -> tuple[NDArray[np.float64], ...]:
-        """All four."""
+        """The four columns."""
         return (*self.home, *self.work)
 
     @property
@@ -65,21 +65,20 @@ class HomesComparison(Result):
     Attributes
     ----------
     users_with_home, users_with_work
-        Users whose home or work the original tells.
+        Number of users whose home or work can be found in the original.
     home_found, work_found
-        Share of these for whom the release tells a place within `within_m` of it. The attacker takes the
-        densest spot of a user's nights (working hours) in the release, points up to `reach_m` apart. An
-        attacker who knows more may find more.
+        Share of these whose home or work in the release is within `within_m` of it. The attacker takes the
+        densest spot of the nights (working hours) of a user in the release, with points up to `reach_m`
+        apart. An attacker who knows more may find more.
     home_chance, work_chance
-        The same when every user is given the place that the release tells of another user, averaged over
-        all pairs of users: what guessing achieves without knowing true identities. None with fewer than
-        two users.
+        The success rate of guessing: the same share if each user gets the place of another user, averaged
+        over all pairs of users. None with fewer than two users.
     users_released
-        Users of the original who have released points.
+        Number of users of the original with released points.
     home_error_m, work_error_m
-        Median distance between the two, over those with both; None without any.
+        Median distance between the two, over users with both; None if there are none.
     within_m
-        What counts as found, metres.
+        Largest distance at which a place counts as found, in metres.
     reach_m
         The attacker's `reach_m` of `key_places`: the mean noise between the two files, at least 300 m.
     """
@@ -100,17 +99,17 @@ class HomesComparison(Result):
 def key_places(traces: GpsTraces, *, timezone: str | None = None, reach_m: float = REACH_M) -> KeyPlaces:
     """Find home and work of each user.
 
-    Home is where a user spends most of the time from 20 to 8 o'clock, work from 10 to 17 o'clock on
-    weekdays. A point stands for the time until the next one, at most 15 minutes. The heaviest
-    cell of `reach_m` is the start, from which a mean over the points within `reach_m` climbs to the peak,
-    so noise of that size averages out.
+    Home is where a user spends most of the time from 20 to 8 o'clock, and work from 10 to 17 o'clock on
+    weekdays. A point represents the time until the next one, at most 15 minutes. Mean shift over the points
+    within `reach_m` starts at the cell of `reach_m` with the most time and climbs to the peak, so noise of
+    that size averages out.
 
     Parameters
     ----------
     timezone
-        Zone of the hours; by default clocks follow the sun (longitude / 15°, to the hour).
+        Time zone of the hours; by default local solar time (longitude / 15°, in whole hours).
     reach_m
-        How far the points of one place may be apart, metres.
+        Largest distance between the points of one place, in metres.
     """
     require_number("reach_m", reach_m, above=0)
     local = (
@@ -152,9 +151,9 @@ def compare_homes(
     timezone
         Zone of the hours; by default clocks follow the sun.
     within_m
-        A place this near to the original one is found.
+        Largest distance at which a place counts as found, in metres.
     id_table
-        Pseudonym → user, where the release has other ids than the original; refused without it.
+        Pseudonym → user. Required if the release has other ids than the original.
     """
     require_number("within_m", within_m, above=0)
     true = with_true_ids(original, released, id_table)

@@ -36,7 +36,7 @@ MOST_PARTS = 100
 
 @dataclass(frozen=True)
 class Hotspots(Result):
-    """How well hotspots serve people when they are placed by released data.
+    """Traffic served by hotspots that are placed by released data.
 
     Attributes
     ----------
@@ -45,21 +45,21 @@ class Hotspots(Result):
     offloaded_after_update
         The same when the cells are chosen after the Bayesian update.
     cells_found, cells_found_after_update
-        Share of the hotspots' cells that hold an original point: cells, where `offloaded` is traffic.
+        Share of the cells of hotspots that contain an original point (`offloaded` counts points instead).
     hotspots
         Number of hotspots: the non-empty cells of the original.
     rounds
-        Rounds of the update.
+        Number of rounds of the update.
     expected_noise_m
-        Noise that the update assumed, metres.
+        Noise that the update assumed, in metres.
     rows, columns
-        Cells of the area.
+        Number of rows and columns of cells of the area.
     points
         Original points inside the area.
     area
         The area, degrees.
     margin_km
-        How far around the area released points were counted where they lie.
+        Margin around the area in which released points were counted.
     parts
         Parts along the side of a cell for which the update had a probability of its own.
     """
@@ -87,18 +87,20 @@ class HotspotOptions(TypedDict, total=False):
     area
         The box to serve; by default see `find_default_area`.
     expected_noise_m
-        Noise of the release, known to everybody ([geo-ind] assumes so); by default the mean
-        distance between released and original points.
+        Noise of the release in metres, which [geo-ind] assumes to be public; by default the mean distance
+        between released and original points.
     rounds, threshold
-        Of the Bayesian update: at most 50, and until a round changes less than 1e-8.
+        Limits of the Bayesian update: at most 50 rounds, or until a round changes less than 1e-8.
     range_m
-        How far a hotspot reaches.
+        Range of a hotspot in metres.
     margin_km
-        Count and update this far around the area too, at most 100; 5 if omitted. With 0 what noise carries
-        out is heaped up on the border, which the update takes for people.
+        Extend the counts and the update by this margin around the area, at most 100; 5 if omitted. Without a
+        margin, points that noise moves out of the area pile up at its border, and the update takes them for
+        people.
     parts
         Update the probabilities of this many times this many parts of each cell, at most 100; 1 if omitted.
-        Many parts come near to an update of coordinates, as in the paper, and take time and memory.
+        With many parts this comes close to an update of coordinates, as in the paper, and takes time and
+        memory.
     """
 
     area: Box | None
@@ -118,7 +120,7 @@ def hotspots(
     id_table: IdTable | None = None,
     **options: Unpack[HotspotOptions],
 ) -> Hotspots:
-    """Choose cells by the released points, as many as the original fills, and count the users served.
+    """Choose as many cells as the original fills by released points, and count the points served.
 
     Cells are squares with the area of a circle of `range_m`. Original points outside the area do
     not count, nor do their released counterparts; released points that left it (and its margin) count
@@ -127,16 +129,16 @@ def hotspots(
     Parameters
     ----------
     id_table
-        Pseudonym → user, where the release has other ids than the original and its noise is to be measured.
+        Pseudonym → user, if the release has other ids than the original and its noise is measured.
     **options
         Keywords of `HotspotOptions`: ``area``, ``expected_noise_m``, ``rounds``, ``threshold``, ``range_m``,
         ``margin_km``, ``parts``.
 
     Notes
     -----
-    Cells that tie for the last hotspots share them evenly, which is the expectation of choosing
-    among them at random; empty cells are never chosen. A release whose points are not those of
-    the original one by one is cut to the area itself.
+    If cells tie for the last hotspots, they share them evenly, which is the expectation of a random choice;
+    empty cells are never chosen. If the points of the release do not correspond one to one to those of the
+    original, points outside the area are left out.
 
     References
     ----------
@@ -286,15 +288,14 @@ class Gossip(Result):
 
     @property
     def infection_rate(self) -> float | None:
-        """Mean share over all sources; None without any."""
+        """Mean share over all sources; None if there are none."""
         return float(self.rates.mean()) if len(self.arrival_s) else None
 
     @property
     def others_reached(self) -> float | None:
-        """Mean share of the users other than the source; None where there are no others.
+        """Mean share of the users other than the source; None if there are no others.
 
-        In a small population this tells more than `infection_rate`, to which every source
-        contributes itself.
+        In a small population this is more informative than `infection_rate`, which counts the source itself.
         """
         n, rate = len(self.arrival_s), self.infection_rate
         return None if rate is None or n < 2 else (rate * n - 1) / (n - 1)
@@ -318,21 +319,21 @@ class Gossip(Result):
 def gossip(traces: GpsTraces, *, slot_s: float = 5.0, range_m: float = 50.0) -> Gossip:
     """Spread a message from each user; two users meet if they are within range in the same slot.
 
-    All sources are followed together and exactly: each user carries the set of sources heard of
-    so far as bits, and a meeting joins the sets.
+    All sources are computed exactly and together: each user has the set of received sources as bits, and a
+    meeting joins the sets.
 
     Parameters
     ----------
     slot_s
-        Length of a slot of time, seconds.
+        Length of a time slot in seconds.
     range_m
-        Range of communication, metres.
+        Range of communication in metres.
 
     Notes
     -----
-    [geo-ind] section 5.2 draws 1,000 random sources; here every user is a source once. Every
-    message starts with the first slot of the traces. Within a slot a message passes along chains
-    of people in range, so the order in which meetings are looked at does not matter.
+    [geo-ind] section 5.2 draws 1,000 random sources; here every user is a source once. Every message starts
+    in the first slot of the traces. Within a slot, a message spreads along chains of people in range, so the
+    order of meetings does not matter.
 
     Examples
     --------

@@ -32,15 +32,15 @@ def with_true_ids(original: GpsTraces, released: GpsTraces, id_table: IdTable | 
     Parameters
     ----------
     id_table
-        Pseudonym → user, where the release has other ids than the original. Without it users are matched
-        by their ids.
+        Pseudonym → user, if the release has other ids than the original. Without it, users are matched by
+        their ids.
 
     Raises
     ------
     DataError
-        If no released user has an id of the original, so that nobody would be found and the release would
-        look safe; if most people's times of recording stand under another user's id; or if the table lacks
-        a released user or names nobody of the original.
+        If no released user has an id of the original, because the release would then look safe; if the
+        recording times of most people belong to another user id; or if the table lacks a released user or
+        names no user of the original.
 
     Examples
     --------

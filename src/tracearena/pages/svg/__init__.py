@@ -1,7 +1,7 @@
-"""Pictures of a contest as SVG, for pages that allow neither scripts nor styles inside of them.
+"""Pictures of a contest as SVG, for pages without inline scripts and styles.
 
-Each function takes what the contest knows and returns a `Picture`: a drawing, the sentence that says its
-message, and the numbers behind it. `read_stylesheet` has the rules for light and dark.
+Each function takes data of the contest and returns a `Picture`: a drawing, a caption with its message, and
+the numbers behind it. `read_stylesheet` returns the rules for light and dark.
 """
 
 import lazy_loader

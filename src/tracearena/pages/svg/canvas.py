@@ -416,7 +416,8 @@ def wrap_name(name: str, room: int, *, most: int) -> list[str]:
     rest = replace_invisible(name)
     lines: list[str] = []
     while measure_width(rest) > room and len(lines) < most - 1:
-        # At a space, or wherever the line is full if a name has none or a wide letter follows, as in Japanese.
+        # At a space, or wherever the line is full if a name has none or a wide letter follows, as in
+        # Japanese.
         full = _cut(rest, room)
         ends = rest[len(full)] == " " or measure_width(rest[len(full)]) > 1
         first = full if ends else full.rpartition(" ")[0] or full
@@ -441,20 +442,21 @@ def isolate_name(name: str, room: int = 40) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing with its message and its numbers.
+    """A drawing with its caption and its numbers.
 
     Attributes
     ----------
     svg
         The drawing.
     caption
-        The message, a sentence or a few, in plain text.
+        The message of the picture, in a few sentences of plain text.
     table_header, table_rows
         The numbers behind it.
     legend
-        Markup that names the markers; unlike a drawing it fits any width.
+        Markup that explains the markers; unlike a drawing, it fits any width.
     wide
-        Drawn in its own size, so that it scrolls where there is less room; then the keyboard reaches it.
+        Whether the drawing has a fixed size. It then scrolls on narrow pages, and can be reached with the
+        keyboard.
 
     Examples
     --------
@@ -471,7 +473,7 @@ class Picture:
     wide: bool = False
 
     def csv(self) -> str:
-        r"""Return the numbers as CSV; no spreadsheet takes a name in it for a formula.
+        r"""Return the numbers as CSV; names that look like formulas are made harmless.
 
         >>> Picture("<svg/>", "One.", ("team", "score"), (("=1+1", -0.5),)).csv()
         "team,score\n'=1+1,-0.5\n"
@@ -479,12 +481,12 @@ class Picture:
         return csv_text(self.table_header, self.table_rows)
 
     def markup(self, csv_address: str = "") -> str:
-        """Return the picture as a figure of a page, its numbers as a table to open.
+        """Return the picture as a figure of a page, with its numbers in a table that can be opened.
 
         Parameters
         ----------
         csv_address
-            Where the page's server has what `csv` returns; then there is a link to save it.
+            Address at which the server offers the result of `csv`, for a link to save it.
         """
         return render_part("picture", self, csv_address)
 
@@ -499,7 +501,7 @@ def format_legend(badges: Sequence[str]) -> str:
 
 
 def read_stylesheet() -> str:
-    """Return the rules that pictures need of the page they stand in.
+    """Return the style rules that pictures need on a page.
 
     >>> ".picture" in read_stylesheet()
     True

@@ -78,24 +78,24 @@ def matrix_picture(
     closed: bool = False,
     decimals: int = DECIMALS,
 ) -> Picture:
-    """Draw what every attacker left to every target: 0 is dark and found out, 1 is bright and untouched.
+    """Draw the privacy score of every target under every attacker, from 0 (dark) to 1 (bright).
 
-    The strongest attack on each target is framed; an attack that was not made is hatched and counts 1; a
-    flag marks a score far below the others on its target. At the foot stands the sum of each team.
+    The strongest attack on each target is framed; an attack that was not made is hatched and counts 1; a flag
+    marks a score far below the others on its target. The last row has the sum of each team.
 
     Every cell is a group of class ``cell`` with ``data-row``, ``data-column``, ``data-score`` and
-    ``data-order``: the order in which a ceremony may open cells, from the lowest row of the board to the
-    highest and in each row from the weakest attack to the strongest, so that the minimum falls. The words
-    next to the name of a target have the class ``least``: what counts.
+    ``data-order``. The order is the one in which a ceremony may open cells: from the lowest row of the board
+    to the highest, and in each row from the weakest attack to the strongest. The minimum next to the name of
+    a target has the class ``least``.
 
     Parameters
     ----------
     data_set
-        Draws the data sets of one challenge alone, where teams defend two.
+        Draw only the data sets of this challenge, if teams have two.
     closed
-        Cells, minima and sums begin with the class ``closed`` and show nothing until it is taken away.
+        Cells, minima and sums have the class ``closed``, and are hidden until it is removed.
     decimals
-        With how many a score is written; cells have room for two.
+        Number of decimals of a score; cells have room for two.
     """
     table = build_attack_table(board, kind, data_set)
     question, what = QUESTIONS[kind]
@@ -262,9 +262,9 @@ def margins_picture(
 ) -> Picture:
     """Draw the teams that compete for an award, best first.
 
-    A defence's score is a marker on an axis from 0 to 1, a sum of an attacker a bar. Both have the band of
-    ± `margin` in which they would lie with other people; grey is where luck alone may have kept a team from
-    winning.
+    The score of a defence is a marker on an axis from 0 to 1, and the sum of an attacker is a bar. Both have
+    a band of ± `margin`, which shows the effect of chance; grey marks teams that may have lost only by
+    chance.
     """
     scored = award.name in _SCORES
     caption = _format_margins_caption(award, margin)
@@ -369,7 +369,7 @@ _PODIUM_ROOM, _MOST_LINES = 13, 4
 
 
 def podium_picture(award: Award, styles: dict[str, TeamStyle], *, name: str = "") -> Picture:
-    """Draw the first three places of an award; equal teams stand on one step.
+    """Draw the first three places of an award; equal teams share a step.
 
     Each step is a group of class ``step`` with ``data-place``, so that a ceremony can show the third before
     the first.
@@ -468,8 +468,8 @@ def privacy_picture(
 ) -> Picture:
     """Draw s_R,min × s_T,min of the valid data sets ([contest] Figure 9).
 
-    One marker per team with bars for the luck of the people drawn, a cross for the pseudonymised team, grey
-    dots for sample defences: those of the board, and `samples`.
+    There is one marker per team with bars for the effect of chance, a cross for the pseudonymised team, and
+    grey dots for the sample defences of the board and for `samples`.
     """
     rows, greys = select_compared_rows(board), _select_samples(board, samples)
     luck = estimate_margin(board.rules.users)
@@ -506,13 +506,12 @@ def privacy_picture(
 def usefulness_picture(
     board: Board, samples: Sequence[SweepRow] = (), data_set: int | None = None, *, decimals: int = DECIMALS
 ) -> Picture:
-    """Draw usefulness × privacy; the area in which data sets are valid is shaded, invalid ones are hollow.
+    """Draw utility and privacy of all data sets; the valid area is shaded, invalid data sets are hollow.
 
     Parameters
     ----------
     data_set
-        The challenge, where teams defend two data sets: the first is scored by the people who were not
-        identified, the last by the whereabouts that stayed hidden.
+        The challenge, if teams have two data sets: the first is scored by s_R,min, the second by s_T,min.
     """
     number = data_set or board.rules.data_sets
     is_last = number == board.rules.data_sets
@@ -639,7 +638,7 @@ _GAUGE_HEIGHT = 138
 
 
 def gauge_picture(utility: float | None, rules: Rules, *, name: str = "gauge") -> Picture:
-    """Draw a utility from 0 to 1 and the threshold of the rules; None where nothing was handed in yet."""
+    """Draw a utility from 0 to 1 and the threshold of the rules; None if nothing was handed in yet."""
     caption = _format_gauge_caption(utility, rules)
     canvas = Canvas(WIDTH, _GAUGE_HEIGHT, name=name, title=translate("Usefulness"), description=caption)
     box = {"y": _GAUGE_AREA.top, "height": _GAUGE_AREA.height}

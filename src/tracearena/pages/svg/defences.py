@@ -41,14 +41,14 @@ _USEFULNESS = TeamStyle(GREY, "triangle-up")
 def cheating_picture(
     cheating: Sequence[SweepRow], undefended: Sequence[SweepRow], *, name: str = "cheating"
 ) -> Picture:
-    """Draw both kinds of privacy and the usefulness as more and more people swap their traces.
+    """Draw both kinds of privacy and the utility, by the share of people who swap their traces.
 
     Parameters
     ----------
     cheating
-        The cheating anonymization, each row with another share of people.
+        Rows of the cheating anonymization with different shares of people.
     undefended
-        What the same attacks leave without any defence, to compare with.
+        The row without any defence under the same attacks, for comparison.
     """
     shares = [float(row.defence.partition("(")[2].rstrip(")")) for row in cheating]
     caption = (
@@ -97,18 +97,18 @@ def afterwards_picture(
     *,
     name: str = "afterwards",
 ) -> Picture:
-    """Draw the whereabouts that the contest's attacks leave next to those that all attacks leave.
+    """Draw s_T,min of the defences under the attacks of the contest, and under all attacks.
 
-    A grey band says between which values any figure must lie.
+    A grey band shows the range in which s_T,min must lie.
 
     Parameters
     ----------
     rows
-        The defences, each met by every attack.
+        The defences, each under all attacks.
     contest_attacks
         The attacks of the contest.
     teams
-        The names of those who use a defence, by the defence.
+        Names of the teams, by their defence.
     """
     caption = _describe_afterwards(rows, contest_attacks)
     area = Area(16, 4, WIDTH - 32, _LANE * len(rows), ROOM_FOR_MARKERS)
@@ -204,7 +204,7 @@ def displacement_picture(
     moved
         What teams did to their events, by team.
     limit_km
-        From which distance on a place is worthless.
+        Distance in km from which a place is useless.
     """
     labels = next(iter(moved.values())).labels
     shares = {team: one.shares.tolist() for team, one in moved.items()}

@@ -177,9 +177,9 @@ _SMALLEST_TOP = 10.0
 def crowd_pictures(
     original: Traces, obfuscated: ObfuscatedTraces, *, name: str = "noon"
 ) -> tuple[Picture, Picture]:
-    """Draw how many people are where at noon, in truth and as released, in the same colours.
+    """Draw the number of people per place at noon, in the original and in the release, in the same colours.
 
-    The colours are logarithmic. All days count together; one of k released places counts 1/k.
+    The colour scale is logarithmic. All days are added; each of k released places counts 1/k.
     """
     crowds, places = count_noon_crowds(original, obfuscated), original.places
     top = float(max(crowds.before.max(), crowds.after.max(), _SMALLEST_TOP))
@@ -213,7 +213,7 @@ def crowd_pictures(
 def losses_picture(
     original: Traces, obfuscated: ObfuscatedTraces, limit_km: float, *, name: str = "losses"
 ) -> Picture:
-    """Draw which share of the usefulness is lost at every place that people truly visit."""
+    """Draw the share of the utility that is lost, for every place that people visit."""
     losses, places = sum_losses_by_place(original, obfuscated, limit_km), original.places
     drawn = _draw_map(
         places, losses.share, ((0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")), translate("usefulness lost"),
@@ -311,20 +311,20 @@ def day_picture(
     whose: str,
     name: str = "day",
 ) -> Picture:
-    """Draw the day of one person up to an event: where she was, and what was released.
+    """Draw the day of one person up to an event: the true path, and what was released.
 
-    What belongs to an event has ``data-since`` and stays from its instant on; where the person is, and what
-    is released of it, has ``data-at`` and ``data-time`` and is seen at its instant only. A slider on the page
-    shows and hides them.
+    Elements with ``data-since`` are shown from their instant on. Elements with ``data-at`` and ``data-time``,
+    which mark the current place and its release, are shown only at their instant. A slider on the page shows
+    and hides them.
 
     Parameters
     ----------
     original, obfuscated
         One day of one person, the same events.
     style, whose
-        Of the team that released it: how it looks, and what it is called.
+        Style and name of the team.
     now
-        The last event that is shown at first.
+        The last event that is visible at first.
     """
     moved = int((obfuscated.is_single & (obfuscated.codes != original.place_index)).sum())
     caption = (

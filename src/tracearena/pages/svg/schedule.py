@@ -51,16 +51,15 @@ class _PhaseSpan(NamedTuple):
 
 
 def timeline_picture(schedule: Schedule, now: datetime, *, name: str = "timeline") -> Picture:
-    """Draw anonymization, attack and results, and the time that it is.
+    """Draw the phases (anonymization, attack, results) and the current time.
 
-    Phases are drawn equally long, pauses shorter and hatched, so that a long phase leaves room for
-    the others. Times are in UTC; each carries ``data-time``, from which a page may write them in the
-    reader's zone.
+    All phases have the same length in the drawing, and pauses are shorter and hatched. Times are in UTC; each
+    has ``data-time``, so that a page can show it in the reader's time zone.
 
     Parameters
     ----------
     now
-        The moment by the judge's clock, with its time zone.
+        The time of the judge's clock, with its time zone.
     """
     answer = phase_at(schedule, now)
     spans: list[tuple[Phase | None, datetime, datetime | None, float]] = []
@@ -165,16 +164,16 @@ _TICKS = 3
 def activity_picture(
     arrivals: Iterable[datetime], now: datetime, *, hours: int = 48, name: str = "activity"
 ) -> Picture:
-    """Draw how many uploads came in each of the last hours, by the server's clock.
+    """Draw the number of uploads in each of the last hours, by the clock of the server.
 
     Parameters
     ----------
     arrivals
-        When uploads came, with their time zones, in any order; older and later ones are left out.
+        Times of uploads with time zones, in any order; older and later ones are left out.
     now
-        The moment by the judge's clock; the hour that runs is the last bar.
+        The time of the judge's clock; the current hour is the last bar.
     hours
-        How many hours to show, at least 1.
+        Number of hours to show, at least 1.
     """
     require_whole("hours", hours, at_least=1)
     last = _floor_hour(now)

@@ -1,4 +1,4 @@
-"""PPMTF: two tensors factorised together, and traces drawn from the factors."""
+"""PPMTF: factorise two tensors together, and draw traces from the factors."""
 
 import lazy_loader
 

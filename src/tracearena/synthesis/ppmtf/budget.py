@@ -21,18 +21,18 @@ _VALUES_PER_PIECE = 2**21
 class PrivacyBudget(Result):
     """Differential privacy of the trained parameters, if they were published.
 
-    Both ε are very large for any useful α: they are no protection by themselves. The synthetic
-    traces are what is published, and the parameters are to be kept secret.
+    Both ε are very large for any useful α, and give no protection. Publish only synthetic traces, and keep
+    the parameters secret.
 
     Attributes
     ----------
     epsilon_trace
-        ε between data that differ in one user's whole trace.
+        ε for data sets that differ in the whole trace of one user.
     epsilon_location
-        ε between data that differ in one location. It holds for ρ = 0; with sampled zeros the true
-        one is larger.
+        ε for data sets that differ in one location. It is exact for ρ = 0; with sampled zeros, the true value
+        is larger.
     kappa
-        How far reconstructed counts reach beyond 0 and r_max.
+        Largest distance of reconstructed counts from the range 0 to r_max.
     alpha
         Precision of the counts.
     """
@@ -49,7 +49,7 @@ def privacy_budget(model: PPMTF, kappa: float | None = None) -> PrivacyBudget:
     Parameters
     ----------
     model
-        Trained, unless κ is given.
+        A trained model, or any model if κ is given.
     kappa
         κ to assume, such as 0 for the smallest possible ε; by default it is measured.
 
@@ -79,7 +79,7 @@ def privacy_budget(model: PPMTF, kappa: float | None = None) -> PrivacyBudget:
 def measure_kappa(model: PPMTF) -> float:
     """Return the smallest κ with every reconstructed count in [−κ, r_max + κ].
 
-    Every cell of both tensors is looked at: O(users · places² · factors).
+    All cells of both tensors are computed: O(users · places² · factors).
     """
     require_fitted(model, "transition_factors_")
     moves, visits = model.transition_factors_, model.visit_factors_
@@ -106,7 +106,7 @@ def _measure_overshoot(
 def fit_bounded(
     model: PPMTF, traces: Traces, *, kappa: float, attempts: int = 10, seed: SeedLike = None
 ) -> tuple[PPMTF, int]:
-    """Train again and again until κ is at most a bound ("retry if fail").
+    """Repeat the training until κ is at most a bound ("retry if fail").
 
     Parameters
     ----------
@@ -117,18 +117,18 @@ def fit_bounded(
     kappa
         The bound, at least 0.
     attempts
-        After this many trainings the search is given up.
+        Largest number of trainings.
     seed
-        Attempt t has its own seed, which follows from this and t.
+        Seed from which the seeds of all attempts are derived.
 
     Returns
     -------
     model, attempts
-        The first model within the bound, and how many trainings it took.
+        The first model within the bound, and the number of trainings.
 
     References
     ----------
-    [ppmtf] section 3.5: the accepted parameters are a draw from the posterior given the bound.
+    [ppmtf] section 3.5: the accepted parameters are a sample of the posterior, given the bound.
     """
     require_number("kappa", kappa, at_least=0)
     require_whole("attempts", attempts, at_least=1)

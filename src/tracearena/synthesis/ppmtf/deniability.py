@@ -53,15 +53,15 @@ class Deniability(Result):
     Attributes
     ----------
     k_prime
-        For each trace, the users under whose model its likelihood is about that under the input
-        user's: herself, and those of U* (k′).
+        For each trace, the number k′ of users in U* under whose model its likelihood is about the same as
+        under that of the input user, who is included.
     k, eta
-        What was asked for: a trace passes if k′ ≥ k; likelihoods are alike in the same bucket of
-        width η on the log scale.
+        Parameters of the test: a trace passes if k′ ≥ k, and likelihoods are about the same if they are in
+        the same bucket of width η on the log scale.
     verifiers
         Number of users in U*.
     early_stop
-        Whether scanning stopped at k, so that no k′ is larger.
+        Whether counting stopped at k, so that no k′ is larger.
     """
 
     k_prime: NDArray[np.int32]
@@ -81,7 +81,7 @@ class Deniability(Result):
         return float(self.passed.mean()) if len(self.k_prime) else 0.0
 
     def pass_rate_at(self, k: int) -> float:
-        """Return the share that passes with another k; after an early stop it is not known beyond k."""
+        """Return the share of traces that pass with another k; with an early stop, at most the tested k."""
         if self.early_stop and k > self.k:
             raise ParameterError(f"the scan stopped at k = {self.k}, so nothing is known about k = {k}")
         return float((self.k_prime >= k).mean()) if len(self.k_prime) else 0.0
@@ -112,14 +112,13 @@ class DeniabilityTest:
     Parameters
     ----------
     k
-        A trace passes if at least this many users could have made it, its own included.
+        A trace passes if at least this many users could have made it, including its own user.
     eta
         Width of a bucket of log-likelihoods, above 0.
     verifiers
-        Size of U*, drawn at random among the training users; all of them by default, or if there
-        are no more.
+        Size of U*, a random sample of the training users; by default all of them.
     early_stop
-        Stop a trace's scan when it passes; its k′ is then k.
+        Stop counting when a trace passes; its k′ is then k.
     """
 
     k: int = 10
@@ -164,13 +163,13 @@ def measure_deniability(
     model
         The model that made the traces.
     synthetic
-        Whole days of training users; every day is a trace.
+        Whole days with ids of training users; every day is a trace.
     test
-        k, η and how they are tested.
+        Parameters of the test.
     seed
         Seed of U*.
     checkpoint
-        Keeps what finished verifiers have counted, and resumes from it.
+        Stores the counts of finished verifiers, to resume from them.
 
     References
     ----------

@@ -32,31 +32,31 @@ MIXED_BELOW = 1.1
 class ChainReport(Result):
     """Chains of the same data from different starts.
 
-    Factors themselves cannot be compared: their columns may be exchanged, and change their signs. What
-    the model says does not depend on it, and is watched: the error, reconstructed counts of some cells of
-    single users, and the population of some places and slots, which all users make up.
+    Factors cannot be compared directly, because their columns can be permuted and change their signs. The
+    report therefore compares predictions of the model: the error, reconstructed counts of some cells of
+    single users, and the population of some places and slots.
 
     Attributes
     ----------
     names
-        What was watched.
+        Names of the predictions.
     draws
-        Watched × chains × iterations.
+        Predictions × chains × iterations.
     """
 
     names: tuple[str, ...]
     draws: NDArray[np.float64]
 
     def r_hat(self, iterations: int | None = None) -> NDArray[np.float64]:
-        """Return R̂ of all that was watched, over the later half of the iterations."""
+        """Return R̂ of all predictions, over the later half of the iterations."""
         return np.array([split_r_hat(one) for one in self._later_half(iterations)])
 
     def effective(self, iterations: int | None = None) -> NDArray[np.float64]:
-        """Return the effective draws of all that was watched, over the later half of the iterations."""
+        """Return the effective sample size of all predictions, over the later half of the iterations."""
         return np.array([effective_draws(one) for one in self._later_half(iterations)])
 
     def mixing_share(self, iterations: int | None = None) -> float:
-        """Return the share of what was watched on which the chains agree: R̂ below 1.1."""
+        """Return the share of the predictions on which the chains agree (R̂ below 1.1)."""
         return float((self.r_hat(iterations) < MIXED_BELOW).mean())
 
     def _later_half(self, iterations: int | None) -> NDArray[np.float64]:
@@ -66,7 +66,7 @@ class ChainReport(Result):
         return self.draws[:, :, done // 2 : done]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values: over what was watched, of the later half of the iterations."""
+        """Return plain values over all predictions, for the later half of the iterations."""
         r_hat, effective = self.r_hat(), self.effective()
         return {
             "chains": self.draws.shape[1],
@@ -89,16 +89,16 @@ def run_chains(
     Parameters
     ----------
     model
-        Its parameters hold; it is not trained itself.
+        Defines the parameters; this object is not trained.
     traces
         Training traces.
     chains
-        How many, at least 2.
+        Number of chains, at least 2.
     watched
-        This many positive cells of each tensor, chosen at random, are watched one by one; and this
-        many places in a slot, those visited most, in sum over the users.
+        Number of random positive cells of each tensor to record, and number of most visited places in a slot,
+        summed over users.
     seed
-        Of the cells kept and drawn, which all chains share, and of the chains.
+        Seed of the kept and drawn cells, which all chains share, and of the chains.
 
     Examples
     --------

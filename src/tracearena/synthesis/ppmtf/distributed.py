@@ -219,11 +219,10 @@ class Files:
 
 
 class PartitionedTraces:
-    """Traces of many users, a range of them in each file.
+    """Traces of many users in several files, each with a range of users.
 
-    The workers read the files twice: once to find out who is in them, and once to keep the users
-    they work on. The process that trains never holds the events. Every worker must reach the folder
-    under the same name.
+    The workers read the files twice: once to find the users, and once to load the users they work on. The
+    main process never holds the events. Every worker must reach the folder under the same name.
 
     Parameters
     ----------
@@ -232,18 +231,18 @@ class PartitionedTraces:
         dates, users in ascending order from file to file, and in every file but the last a number of
         users such that blocks of users do not cross files.
     places
-        The places; no file knows them all.
+        The places, because no single file has all of them.
     cluster
-        Whose workers read.
+        The cluster whose workers read.
     choices
-        Which instants to make of the times.
+        Choice of instants.
 
     Attributes
     ----------
     frame
-        What is to be known of all users together.
+        Properties of all users together.
     report
-        What was read, and dropped, in all files.
+        Rows that were read and dropped in all files.
     """
 
     def __init__(
@@ -275,7 +274,7 @@ class PartitionedTraces:
         self._first_users = np.cumsum([0, *(part.n_users for part in parts)]).tolist()
 
     def split_files(self, workers: int) -> list[tuple[int, Files]]:
-        """Return, for each worker, the number of its first user, and its files."""
+        """Return the number of the first user and the files of each worker."""
         return [
             (self._first_users[first], replace(self.files, paths=self.files.paths[first:stop]))
             for first, stop in split_evenly(len(self.files.paths), workers)

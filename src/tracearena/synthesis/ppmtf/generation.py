@@ -82,8 +82,8 @@ class TraceModel:
     users, places, next_places
         A, B, C: expected transition counts are Σ_k a_nk b_ik c_jk.
     visit_users, visit_places, slots
-        A, B, D: expected visit counts are Σ_k a_nk b_ik d_tk. A and B are the same matrices for
-        both unless the tensors were factorised apart.
+        A, B, D: expected visit counts are Σ_k a_nk b_ik d_tk. A and B are the same matrices for both unless
+        the tensors were factorised separately.
     slot_of
         Slot of each instant of a day.
     smallest
@@ -157,9 +157,9 @@ class TraceModel:
         return np.concatenate(found) if found else np.empty((0, days, length), np.int32)
 
     def split_by_day_kind(self, days: NDArray[np.int64]) -> list[tuple[TraceModel, NDArray[np.int64]]]:
-        """Return the model of each kind of day among the numbered ones, and which days are of it.
+        """Return the model of each kind of day, and the days of this kind.
 
-        Days are of one kind if their instants have the same slots.
+        Days are of the same kind if their instants have the same slots.
         """
         cycle = self.slots_of_days
         if cycle is None or len(cycle) == 1:
@@ -179,13 +179,13 @@ class TraceModel:
         traces
             Places, traces × instants of a day.
         users
-            The user whose model makes the trace; ascending order is fastest, because what a user's
-            traces share is computed once.
+            The user under whose model each trace is evaluated; ascending order is fastest, because shared
+            work of a user is done once.
 
         Notes
         -----
-        Exact: a stay has the probability that no proposal is accepted, which takes all row sums of
-        the user, O(places² · factors).
+        The result is exact: a stay has the probability that no proposal is accepted, which needs all row sums
+        of the user, O(places² · factors).
         """
         b, c, b2, d = self.places, self.next_places, self.visit_places, self.slots
         bt, ct, b2t = (np.ascontiguousarray(matrix.T) for matrix in (b, c, b2))
@@ -204,9 +204,9 @@ class TraceModel:
     def bound_log_likelihoods(
         self, traces: NDArray[np.int32], users: NDArray[np.int64]
     ) -> tuple[Matrix, Matrix, Matrix]:
-        """Return about what `log_likelihoods` does, and bounds of its last column from below and above.
+        """Return approximate `log_likelihoods`, and lower and upper bounds of the last column.
 
-        They take about half of the time, and hold where float32 products do (`deniability.is_bounded`).
+        This takes about half of the time. The bounds hold if float32 products do (`deniability.is_bounded`).
         """
         b, c, b2, d = self.places, self.next_places, self.visit_places, self.slots
         bt, ct, b2t = (np.ascontiguousarray(matrix.T) for matrix in (b, c, b2))
@@ -247,7 +247,7 @@ class TraceModel:
     def transition_probabilities(self, user: int, slot: int) -> Matrix:
         """Return the whole matrix Q of a user and slot, places × places.
 
-        Slow and direct: tests compare the kernels with it.
+        A slow, direct implementation, with which tests compare the kernels.
         """
         expected = np.maximum((self.users[user] * self.places) @ self.next_places.T, self.smallest)
         proposal = expected / expected.sum(axis=1, keepdims=True)
@@ -272,14 +272,14 @@ _ROWS, _VISIT_ROWS, _HOMES, _DAYS = range(4)
 
 @dataclass(frozen=True, eq=False)
 class VirtualUsers:
-    """Invented users, and the model that generates their traces.
+    """Virtual users, and the model that generates their traces.
 
     Attributes
     ----------
     model
         The trained model with the virtual users' feature vectors in place of the training users'.
     habits
-        Their homes, and what nobody does; None if there are neither.
+        Their homes, and the transitions and visits that are excluded; None if there are neither.
 
     References
     ----------

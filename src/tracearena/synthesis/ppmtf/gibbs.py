@@ -422,7 +422,7 @@ class Factors:
 
     @classmethod
     def from_parameters(cls, parameters: Parameters) -> Factors:
-        """Take the matrices of the PPMTF tools' files; Ψ is standard normal where they have none."""
+        """Build from the files of the PPMTF tools; Ψ is standard normal if they have none."""
         z = parameters.n_factors
         psi = Psi(
             *(

@@ -67,30 +67,30 @@ class PPMTF(Synthesizer):
     factors
         Number of factors z, from 1 to 4,096.
     alpha
-        Precision of the counts, above 0. Lower is more private and less like the data; 200 is
-        good on people-flow data.
+        Precision of the counts, above 0. A lower value is more private and fits the data less; 200 is good
+        for people flow.
     iterations
         Gibbs iterations, at most 1,000,000; the last state is the model.
     kept_transitions, kept_visits
-        Most positive cells of a user, chosen at random (λ).
+        Number of positive cells kept per user, chosen at random (λ).
     largest_transition, largest_visit
         Counts are cut to this (r_max).
     zero_transitions, zero_visits
         Zero cells drawn for each user (ρ); all other zero cells are treated as unknown.
     zeros
-        "sampled" is the paper's way, just described. "all" takes every zero cell, those of a user
-        and tensor with the total weight of ρ cells times `transition_zeros` or `visit_zeros`: no
-        draw, and only positive cells cost time.
+        "sampled" is the method of the paper, as above. "all" uses all zero cells. Those of a user and tensor
+        have the total weight of ρ cells times `transition_zeros` or `visit_zeros`. Nothing is drawn, and only
+        positive cells take time.
     transition_zeros, visit_zeros
-        What all zeros weigh in multiples of the ρ sampled ones, above 0; for ``zeros="all"`` only.
-        By default 32 and 0.5 for regular traces, where most events are followed by a transition,
-        and 2 and 1 for sparse ones such as check-ins.
+        Weight of all zeros in multiples of the ρ sampled ones, above 0; only for ``zeros="all"``. By default
+        32 and 0.5 for regular traces, where most events are followed by a transition, and 2 and 1 for sparse
+        traces such as check-ins.
     mean0, beta0, nu0, scale0
         Hyperprior: μ0 of every component, β0, ν0 (None: the number of factors), W0 = scale0 · I.
     smallest
         Smaller reconstructed counts are raised to this (φ), so that every place can be reached.
     shared_factors
-        Whether both tensors have the same factors of users and places; False factorises them apart.
+        Whether both tensors share the factors of users and places; False factorises them separately.
     scatter
         "centred": exact conditional of the hyperparameters; "uncentred": that of the authors' program.
 
@@ -99,13 +99,13 @@ class PPMTF(Synthesizer):
     transition_factors_, visit_factors_
         Trained factors; one object if shared.
     error_
-        Root mean squared error of the seen cells at each iteration.
+        Root mean squared error of the observed cells at each iteration.
     iteration_
         Iterations done.
     user_ids_, places_, clock_
-        What the rows of the factors mean.
+        Users, places and clock of the rows of the factors.
     seen_
-        Transitions and visits that some training user made.
+        Transitions and visits that occur in the training traces.
 
     References
     ----------
@@ -115,7 +115,7 @@ class PPMTF(Synthesizer):
 
     Notes
     -----
-    Where the paper says nothing the published program is followed, except for `scatter`.
+    Details that the paper does not specify follow the published program, except for `scatter`.
 
     Examples
     --------
@@ -186,15 +186,15 @@ class PPMTF(Synthesizer):
             cluster (`engine.use`) also a folder of files that its workers read (`PartitionedTraces`);
             the workers then keep the users and draw their rows, with the same result.
         seed
-            Seed of all draws. With a checkpoint to resume, its own seed holds. None draws from the
-            system's source; no file has that, so training that is resumed draws from it again.
+            Seed of all random numbers. If training resumes from a checkpoint, the seed of the checkpoint is
+            used. None uses the secret random source of the system, which is stored nowhere; training that
+            resumes then draws new random numbers.
         lean
-            Keep no cells, and arrange them again from the traces whenever they are needed: the same
-            result with less memory, in more time.
+            Compute cells again from the traces whenever they are needed, instead of storing them: less
+            memory, more time, and the same result.
         checkpoint
-            A model file, written every 10 iterations, at the end, and when training is interrupted.
-            If it is there already, training resumes from it, under a seed with the same result as
-            in one run.
+            A model file, written every 10 iterations, at the end, and when training is interrupted. If it
+            exists, training resumes from it; with a seed, the result is the same as without the interruption.
         """
         frame = self._set_frame(traces)
         if checkpoint is not None and Path(checkpoint).exists():
@@ -271,18 +271,18 @@ class PPMTF(Synthesizer):
         Parameters
         ----------
         n
-            How many, at least 1.
+            Number of virtual users, at least 1.
         homes
-            Give everybody a home, drawn from her own visits at the first instant of the day; in the
-            first and last two slots of the day she is there with probability 20/21 or more (in the
-            visit distribution; the walk approaches it).
+            Give each user a home, drawn from the user's visit distribution at the first instant of the day.
+            In the first two and last two slots of the day, the home has a probability of at least 20/21 in
+            the visit distribution, which the walk approaches.
         only_seen
-            Leave transitions and visits which nobody made in training as good as impossible (φ), as
-            the contest's generator does. The training traces then rule out what the factors would
-            allow: more like the data, and less private.
+            Give transitions and visits that do not occur in training the smallest count (φ), as the contest's
+            generator does. The training traces then exclude moves that the factors would allow, which fits
+            the data better and is less private.
         walk
-            Another day than the learned one: hours before it, home time in instants instead of slots,
-            and a pace. Its draws are not those of the learned day under the same seed.
+            A day that differs from the learned one: additional hours before it, home time in instants instead
+            of slots, and a pace. With the same seed, its random numbers differ from those of the learned day.
         seed
             Another seed gives other users.
 
@@ -292,8 +292,8 @@ class PPMTF(Synthesizer):
 
         Notes
         -----
-        Feature vectors come from the (μ_A, Λ_A) of the last iteration. With ``shared_factors=False`` there
-        are two, and a virtual user has two independent vectors.
+        Feature vectors are drawn from the normal distribution (μ_A, Λ_A) of the last iteration. With
+        ``shared_factors=False`` there are two distributions, and a virtual user has two independent vectors.
         """
         model = self.trace_model_
         if (homes or walk is not None) and self.clock_.slots is not None:
@@ -321,8 +321,8 @@ class PPMTF(Synthesizer):
         Parameters
         ----------
         traces
-            Complete traces of whole days of training users, such as `synthesize` makes; a user's
-            traces are weighed under the model of the user with that id.
+            Complete traces of whole days, such as those from `synthesize`. The traces of a user are evaluated
+            under the model of the training user with that id.
 
         Returns
         -------
@@ -340,7 +340,7 @@ class PPMTF(Synthesizer):
         return traces.clock.day_of(traces.instants)[:: self.clock_.instants_per_day]
 
     def days_of(self, traces: Traces) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the places of each day of training users (days × instants), and whose day it is."""
+        """Return the places of each day (days × instants), and the training user of each day."""
         require_fitted(self, "transition_factors_")
         require_kind(self, traces, Traces)
         known = {user: row for row, user in enumerate(self.user_ids_.tolist())}
@@ -366,7 +366,7 @@ class PPMTF(Synthesizer):
         return traces.place_index.reshape(-1, length), users[owner[:, 0]]
 
     def convergence(self) -> Convergence:
-        """Report whether the error has settled."""
+        """Return whether the error has converged."""
         require_fitted(self, "error_")
         return Convergence.of(self.error_)
 
@@ -400,12 +400,12 @@ class PPMTF(Synthesizer):
         folder
             Where ``modelparameter_Itr<t>_*.csv`` are.
         training
-            The training traces: users, places and clock that the rows stand for.
+            The training traces, which define the users, places and clock of the rows.
         iteration
-            Which iteration's files.
+            Iteration of the files.
         **parameters
-            What the model was trained with, as far as it matters later (such as ``alpha``). The files
-            say how many factors there are; another number is refused.
+            Parameters of the training that matter later (such as ``alpha``). The number of factors follows
+            from the files; another number is an error.
         """
         return model_io.import_parameters(folder, training, iteration, parameters)
 
@@ -420,9 +420,9 @@ class ClusterFeatures:
     Attributes
     ----------
     populations
-        Who is in each cluster, and where these people are in training and in synthetic traces.
+        Users of each cluster, and their distributions over places in training and in synthetic traces.
     everybody
-        Places: distribution of all training events.
+        Distribution of all training events over places.
     places, next_places, slots
         Clusters × places, places and slots: the columns of B, C and D with a square sum of 1.
     """
@@ -434,7 +434,7 @@ class ClusterFeatures:
     slots: NDArray[np.float64]
 
     def most_distinct(self, count: int) -> NDArray[np.int64]:
-        """Return the clusters whose training users are farthest from where everybody is, farthest first."""
+        """Return the clusters whose training users differ most from everybody, the most different first."""
         distance = np.abs(self.populations.training - self.everybody).sum(axis=1)
         return np.argsort(-distance, kind="stable")[:count]
 
@@ -469,7 +469,7 @@ class ClusterFeatures:
 def cluster_features(
     model: PPMTF, training: Traces, synthetic: Traces, *, share: float = 0.1
 ) -> ClusterFeatures:
-    """Return the clusters that a model found, with all that is known of them.
+    """Return the clusters of a model, with their users, places and times.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ def _build_chain(
 
 @dataclass(frozen=True)
 class Convergence:
-    """How the error of the seen cells moved at the end of training.
+    """Convergence of the error of the observed cells at the end of training.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Convergence:
     error
         Mean root mean squared error over the last quarter of them.
     drift
-        Relative change of that mean from the third quarter to the last; near 0 when settled.
+        Relative change of that mean from the third quarter to the last; near 0 after convergence.
     settled
         Whether the drift is below 1 % in size, after at least 20 iterations.
     """
@@ -176,7 +176,7 @@ class Convergence:
 
     @classmethod
     def of(cls, errors: Sequence[float]) -> Convergence:
-        """Judge the errors of all iterations; fewer than 20 are never settled.
+        """Evaluate the errors of all iterations; with fewer than 20, training has never converged.
 
         >>> Convergence.of([1.0] * 50 + [0.5] * 50)
         Convergence(iterations=100, error=0.5, drift=0.0, settled=True)
@@ -280,7 +280,7 @@ class TrainingFrame:
 
 @dataclass(frozen=True, eq=False)
 class SeenCells:
-    """The pairs (place, next place) and (place, slot) with an event of any training user.
+    """The pairs (place, next place) and (place, slot) that occur in the training traces.
 
     Attributes
     ----------
@@ -305,7 +305,7 @@ class SeenCells:
 
     @classmethod
     def of(cls, traces: Traces) -> SeenCells:
-        """Collect what the traces show, before any trimming."""
+        """Collect the pairs of the traces, before counts are cut."""
         n, slots = len(traces.places), traces.clock.slots_per_day
         start, place = departures(traces), traces.place_index.astype(np.int64)
         slot = traces.clock.slot_of(traces.instants)
@@ -314,7 +314,7 @@ class SeenCells:
 
     @classmethod
     def join_parts(cls, parts: Sequence[SeenCells]) -> SeenCells:
-        """Collect what any of several groups of users showed."""
+        """Join the pairs of several groups of users."""
         moves = unique_values(np.concatenate([part.moves for part in parts]))
         visits = unique_values(np.concatenate([part.visits for part in parts]))
         return cls(parts[0].n_places, parts[0].n_slots, moves, visits)
@@ -329,19 +329,19 @@ class SeenCells:
         return cls(n_places, n_slots, moves, visits)
 
     def with_slots(self, origin: NDArray[np.int64]) -> SeenCells:
-        """Return the cells for other slots, of which slot ``s`` stands for slot ``origin[s]`` here."""
+        """Return the cells for other slots, where slot ``s`` corresponds to slot ``origin[s]`` here."""
         table = self.visit_table()[origin]
         place, slot = np.nonzero(table.T)
         return SeenCells(self.n_places, len(origin), self.moves, place * np.int64(len(origin)) + slot)
 
     def next_places(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return offsets and next places: those seen after place ``i``, ascending."""
+        """Return offsets and next places: the places that occur after place ``i``, ascending."""
         place, target = np.divmod(self.moves, max(self.n_places, 1))
         offsets = np.searchsorted(place, np.arange(self.n_places + 1))
         return offsets.astype(np.int64), target.astype(np.int32)
 
     def visit_table(self) -> NDArray[np.bool_]:
-        """Return slots × places: whether anybody was there then."""
+        """Return slots × places: whether any visit occurs."""
         table = np.zeros(self.n_places * self.n_slots, np.bool_)
         table[self.visits] = True
         return np.ascontiguousarray(table.reshape(self.n_places, self.n_slots).T)

@@ -35,9 +35,9 @@ class Table:
     Attributes
     ----------
     name
-        What it is called in shares and in the budget.
+        Name in shares and in the budget.
     unit
-        Whose whole data one contribution is: neighbouring data sets differ by one unit.
+        The unit whose whole data is one contribution: neighbouring data sets differ by one unit.
     norm, bound
         Adding or removing one unit changes the table by at most `bound` in this norm.
     share
@@ -138,7 +138,7 @@ class Budget:
         return [*said, f"all: ε = {self.spent:.6g}, δ = {self.delta:g} for one {unit}"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON has it."""
+        """Return plain values for JSON."""
         return asdict(self)
 
     @classmethod
@@ -192,7 +192,7 @@ class OpenDPNoise:
 
     @staticmethod
     def require() -> None:
-        """Refuse to begin where OpenDP is not installed."""
+        """Raise an error if OpenDP is not installed."""
         _load_opendp()
 
     def add(self, values: Ints, cost: Cost) -> Ints:

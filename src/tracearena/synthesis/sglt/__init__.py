@@ -1,4 +1,4 @@
-"""SGLT: places grouped by what they mean, and fake traces through the same classes as real ones."""
+"""SGLT: group places by their meaning, and generate fake traces through the same classes as real ones."""
 
 import lazy_loader
 

@@ -49,19 +49,18 @@ class Fakes:
 class FakeMaker:
     """How a fake is made from a seed ([sglt] sections 4.1 to 4.3).
 
-    Each place of the seed is replaced by the places of its class, thinned out; near a change of
-    class some places of the other class join them. The fake is the most probable way through
-    these sets under the aggregate mobility, every probability being multiplied by a random number
-    so that many fakes come from one seed.
+    Each place of the seed is replaced by a random part of the places of its class; near a change of class,
+    some places of the other class are added. The fake is the Viterbi path through these sets under the
+    aggregate mobility. Every probability is multiplied by a random number, so that one seed gives many fakes.
 
     Parameters
     ----------
     classes, mobility
-        What places mean, and how people move.
+        Classes of the places, and the aggregate mobility.
     par_c
         Probability that a place of the class is dropped at an instant.
     par_m
-        A place of the class visited k instants away joins with probability par_m^k, k being the
+        A place of the class that is visited k instants away is added with probability par_m^k, where k is the
         distance to the nearest change of class before and after.
     par_l
         Probability that the seed's own place is dropped at an instant.
@@ -72,10 +71,9 @@ class FakeMaker:
 
     Notes
     -----
-    The seed's own place is subject to par_l alone, which the paper leaves open and which fits the
-    published re-identification at par_l = 0 better than dropping it by par_c as well. Where nothing
-    is left to choose from (a class of one place, say), every place may be chosen, the seed's own
-    again subject to par_l unless it is the only one.
+    The seed's own place is dropped by par_l only, not by par_c. The paper does not specify this; it fits the
+    published re-identification at par_l = 0 better. If no place is left (as in a class of one place), every
+    place may be chosen, where par_l applies to the seed's own place again unless it is the only one.
     """
 
     classes: LocationClasses
@@ -98,16 +96,16 @@ class FakeMaker:
         rows: NDArray[np.int64],
         root: np.random.SeedSequence,
     ) -> Fakes:
-        """Make one fake for every row named.
+        """Make one fake for every given row.
 
         Parameters
         ----------
         seeds
             Days × instants: complete seed traces.
         rows
-            Seed of each fake; a seed may be named many times.
+            Row of the seed of each fake; rows may be repeated.
         root
-            Seed of all draws; the first fakes are the same however many follow.
+            Root of all random numbers; the first fakes do not depend on the number of fakes.
         """
         length, classes = seeds.shape[1], self.classes
         fill, rules = self._select_kernel()
@@ -186,7 +184,7 @@ def draw_by_likelihood(
     Returns
     -------
     NDArray
-        Owners × count indices of the pool, no fake twice; -1 where an owner has no more.
+        Owners × count indices of the pool, without repetition; -1 if an owner has no more.
 
     Notes
     -----
@@ -213,7 +211,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """What the tests say of each fake; true is passed.
+    """Results of the tests for each fake; true means passed.
 
     Attributes
     ----------
@@ -233,7 +231,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class PassRates(Result):
-    """Share of the fakes that pass each test and all of them; 0 for no fake at all."""
+    """Share of the fakes that pass each test, and all tests; 0 without fakes."""
 
     fakes: int
     geographic: float
@@ -243,7 +241,7 @@ class PassRates(Result):
 
     @classmethod
     def of(cls, verdicts: list[Verdicts]) -> PassRates:
-        """Summarise the verdicts of many fakes."""
+        """Summarise the test results of many fakes."""
         total = sum(len(one.geographic) for one in verdicts)
 
         def share(name: str) -> float:
@@ -263,10 +261,10 @@ class PrivacyTests:
     intersection
         Largest share of the instants at which a fake is where its seed is, from 0 to 1.
     difference
-        A real trace could have been the seed if its semantic similarity to the fake differs from
-        the seed's by at most this.
+        Largest difference of semantic similarities to the fake at which a real trace could have been its
+        seed.
     alternatives
-        This many real traces that are no seeds must be able to have been the seed; at least 0.
+        Number of real traces, not used as seeds, that could have been the seed; at least 0.
     """
 
     geographic: float = 0.1
@@ -294,9 +292,9 @@ class PrivacyTests:
         fakes, seeds
             Rows × instants; row i of one belongs to row i of the other.
         fake_profiles, seed_profiles
-            Of the same rows.
+            Mobility profiles of the same rows.
         alternative_profiles
-            Of real traces that are no seeds.
+            Mobility profiles of real traces that are not used as seeds.
         """
         near = geographic_similarity(fake_profiles, seed_profiles) <= self.geographic + _ROUNDING
         apart = (fakes == seeds).mean(axis=1) <= self.intersection + _ROUNDING

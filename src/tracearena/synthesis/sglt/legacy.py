@@ -21,17 +21,18 @@ from tracearena.traces import Places
 class LegacyFakeMaker(FakeMaker):
     """How the program behind the published SGLT files makes a fake; parameters as in `FakeMaker`.
 
-    It differs from the paper in four ways. Classes are thinned once per fake, not once per instant, and
-    keep at least three places. par_c drops the seed's own place as any other, in addition to par_l. Of a
-    class visited k instants away join par_m^(k²) of its places, rounded down, the lowest-numbered first; a
-    class visited before counts as an instant nearer, unless it is the last instant's. And decoding can fail.
+    It differs from the paper in four ways. Places of a class are dropped once per fake, not once per instant,
+    and at least three are kept. par_c also drops the seed's own place, in addition to par_l. Of a class that
+    is visited k instants away, the share par_m^(k²) of its places is added, rounded down, lowest numbers
+    first; a class visited before counts as one instant nearer, unless it is the class of the last instant.
+    And decoding can fail.
 
     Parameters
     ----------
     decoder_failure
-        What happens where no place is left, as in a class of one place that par_l drops: the rest of the
-        fake is at place 0 (the program, whose scores fall below a floor there); without it every place
-        may be chosen.
+        What happens if no place is left, as in a class of one place that par_l drops. True: the rest of the
+        fake is at place 0, as in the program, whose scores fall below a floor there. False: every place may
+        be chosen.
     """
 
     decoder_failure: bool = True
@@ -51,18 +52,19 @@ class LegacyFakeMaker(FakeMaker):
 def legacy_graph(profiles: MobilityProfiles, seeds: DaySeeds) -> NDArray[np.float64]:
     """Return the graph of places as the program behind the published SGLT files makes it.
 
-    A pair of places that two users map on each other adds P(τ) · similarity(u, v) · min(π_u, π_v), where
-    the paper adds P(τ) · similarity(u, v); and a user is mapped on herself too.
+    A pair of places that two users map on each other adds P(τ) · similarity(u, v) · min(π_u, π_v), while the
+    paper adds P(τ) · similarity(u, v). Users are also compared with themselves.
 
     Parameters
     ----------
     profiles, seeds
-        Of the same users.
+        Profiles and days of the same users.
 
     Notes
     -----
-    Of equally visited places the one that is visited first comes first, so nothing is drawn. The
-    program's own order is not known; of five orders this one came nearest to the published TP-TV.
+    If places are visited equally often, the one that is visited first comes first, so no random numbers are
+    needed. The order in the program is not known; of five orders, this one came closest to the published
+    TP-TV.
 
     Examples
     --------
@@ -93,12 +95,13 @@ def legacy_graph(profiles: MobilityProfiles, seeds: DaySeeds) -> NDArray[np.floa
 def legacy_mobility(seeds: DaySeeds, profiles: MobilityProfiles, places: Places) -> AggregateMobility:
     """Return how the population moves: half counted, half by distance alone.
 
-    Transitions are counted over all seeds together, each day's last instant leading to its first, with
-    1 / places added to every count; the other half of a row falls with the square of the distance.
+    One half of a row comes from the transitions of all seeds together, where the last instant of a day leads
+    to its first, with 1 / places added to every count. The other half is proportional to the inverse square
+    of the distance.
 
     Notes
     -----
-    A place has no distance to itself: staying has its counted half alone.
+    The probability of staying has only the counted half, because the distance is 0.
 
     Examples
     --------

@@ -31,20 +31,20 @@ MOST_STARTS = 1_000
 def semantic_graph(profiles: MobilityProfiles, *, seed: SeedLike = None) -> NDArray[np.float64]:
     """Return a matrix of places × places: how similarly different people use two places.
 
-    w(r, r') adds up P(τ) · similarity(u, v) over all pairs of users u ≠ v and periods τ in which
-    the best mapping of u's places on v's pairs r with r' ([sglt] section 4.1, zeroth order).
+    w(r, r') is the sum of P(τ) · similarity(u, v) over all pairs of users u ≠ v and periods τ in which the
+    best mapping of the places of u on those of v pairs r with r' ([sglt] section 4.1, zeroth order).
 
     Parameters
     ----------
     profiles
-        Of all seed users.
+        Profiles of all seed users.
     seed
-        Of the order of equally visited places; with short traces it decides much.
+        Seed of the order of equally visited places; with short traces, it has a large effect.
 
     Notes
     -----
-    All pairs of users are compared, yet no table of pairs is held: in addition to the graph a block of
-    users needs one number per user. The order of tied places is drawn once per user, not once per pair.
+    All pairs of users are compared without a table of pairs: in addition to the graph, a block of users needs
+    one number per user. The order of tied places is drawn once per user, not once per pair.
 
     Examples
     --------
@@ -147,26 +147,26 @@ class LocationClasses:
 def find_classes(
     graph: NDArray[np.float64], classes: int | None = None, *, starts: int = 1, seed: SeedLike = None
 ) -> LocationClasses:
-    """Group the places whose rows of the graph point the same way.
+    """Cluster the places by k-means on their rows of the graph (cosine similarity).
 
     Parameters
     ----------
     graph
         Places × places, not negative, symmetric.
     classes
-        Number of classes, at least 1; at most as many are made as there are different rows. None
-        chooses the number with the best `separation` among about twelve.
+        Number of classes, at least 1; at most the number of different rows. None chooses the number with the
+        best `separation` among about twelve.
     starts
-        Starts of k-means, of which the one with the least inertia is kept, at least 1.
+        Number of starts of k-means, at least 1; the clustering with the least inertia is kept.
     seed
-        Of the k-means starts.
+        Seed of the starts of k-means.
 
     Notes
     -----
-    Rows are scaled to length 1 before k-means, which makes it cluster by cosine similarity (the
-    default of the program that the paper used): raw rows would be sorted by popularity first, and
-    every popular place would be a class of its own. Raw, L1 and logarithmic rows were tried too, on
-    people-flow data, and this scaling kept because its results come nearest to the published ones.
+    Rows are scaled to length 1 before k-means, so that it clusters by cosine similarity (the default of the
+    program that the paper used). Without scaling, k-means would separate places by popularity, and every
+    popular place would be a class of its own. Raw, L1 and logarithmic rows were also tried on people-flow
+    data; this scaling was chosen because its results come closest to the published ones.
     """
     m = len(graph)
     if m == 0:
@@ -195,11 +195,11 @@ def candidate_class_counts(different: int) -> Sequence[int]:
 
 
 def separation(graph: NDArray[np.float64], classes: LocationClasses) -> float:
-    """Return the mean weight between places of one class over that between places of two classes.
+    """Return the mean weight within classes divided by the mean weight between classes.
 
     Notes
     -----
-    The paper prints the ratio the other way round and maximises it, which would join what differs.
+    The paper prints the inverse ratio and maximises it, which would put different places into one class.
     """
     same = classes.class_of[:, None] == classes.class_of[None, :]
     np.fill_diagonal(same, False)
@@ -233,11 +233,11 @@ STARTS = 6
 def bisect_graph(
     graph: NDArray[np.float64], classes: int | None = None, *, seed: SeedLike = None
 ) -> LocationClasses:
-    """Cut the places in two, then always the part that gains most, until there are enough classes.
+    """Repeatedly bisect the part with the largest gain, until there are enough classes.
 
-    A partition is worth Σ √(weight within a class); a cut is the best of several searches that move
-    one place at a time. Weights are divided by the larger total weight of their two places first, so
-    that places go together which are used alike and as much.
+    The criterion of a partition is Σ √(weight within a class). Each bisection is the best of several local
+    searches that move one place at a time. Weights are first divided by the larger total weight of their two
+    places, so that classes contain places that are used in the same way and equally often.
 
     Parameters
     ----------
@@ -247,14 +247,14 @@ def bisect_graph(
         Number of classes, at least 1 and at most the places; None chooses the number with the best
         `separation` among about twelve.
     seed
-        Of the starts.
+        Seed of the random starts.
 
     Notes
     -----
-    Repeated bisection under this criterion is the default of the toolkit that [sglt] names. How the
-    program scales its graph for it is not known. More than a hundred ways to cluster were looked at, about
-    thirty of them by TP-TV, and this scaling kept because it comes nearest to the published table of
-    people-flow data; agreement with that table is therefore no independent check.
+    Repeated bisection with this criterion is the default of the toolkit that [sglt] names. How the program
+    scales its graph is not known. More than a hundred ways to cluster were tried, about thirty of them
+    measured by TP-TV, and this scaling was chosen because it comes closest to the published table of
+    people-flow data. Agreement with that table is therefore not an independent check.
 
     Examples
     --------
@@ -341,9 +341,9 @@ class DaySeeds:
     def of(cls, traces: Traces) -> DaySeeds:
         """Take every day on which a user has an event and fill its gaps.
 
-        Where several events stand at one instant the first counts. A gap between two events is
-        crossed in a straight line, through the places nearest to it; before the first event of a
-        day and after the last the user stays.
+        If there are several events at one instant, the first counts. A gap between two events is filled along
+        a straight line, with the places nearest to it. Before the first event of a day and after the last,
+        the user stays in place.
 
         Examples
         --------
@@ -422,14 +422,14 @@ def _fill_table(table: NDArray[np.int32], places: Places) -> NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False)
 class MergedPlaces:
-    """Fewer places, and where the old ones went.
+    """The result of `merge_places`.
 
     Attributes
     ----------
     traces
         The same events at the merged places.
     merged_into
-        For each old place, the index of the place that took it in.
+        For each old place, the index of the merged place.
     """
 
     traces: Traces
@@ -439,9 +439,9 @@ class MergedPlaces:
 def merge_places(traces: Traces, places: int) -> MergedPlaces:
     """Join nearby, rarely visited places until only `places` are left ([sglt] section 5.1).
 
-    Agglomerative: the two places with the smallest distance times the product of their visits are
-    joined, again and again. A joined place lies at the mean of its members, weighted by visits, and
-    has the id, category and sensitivity of the most visited one (sensitive if any member is).
+    Agglomerative clustering: the two places with the smallest distance times the product of their visits are
+    merged repeatedly. A merged place is at the mean of its members, weighted by visits. It has the id and
+    category of the most visited one, and is sensitive if any member is.
 
     Parameters
     ----------
@@ -450,8 +450,7 @@ def merge_places(traces: Traces, places: int) -> MergedPlaces:
 
     Notes
     -----
-    Visits are counted from 1 up, so that places which nobody visits are joined to near ones, not
-    to any.
+    Visits are counted from 1 up, so that unvisited places are merged with near ones.
 
     Examples
     --------

@@ -47,9 +47,9 @@ _GRAPH, _CLASSES, _ALTERNATIVES = range(3)
 class SGLT(Synthesizer):
     """Make fake traces that are semantically similar to their seeds, but geographically different.
 
-    Places are grouped into classes by what they mean to people; a fake follows the classes of its
-    seed, a real day of a training user, on a way that is probable in the population. Only fakes
-    that pass the privacy tests are released.
+    Places are clustered by how people use them. A fake is a Viterbi path through the classes of its seed, a
+    real day of a training user, under the transitions of the population. Only fakes that pass the privacy
+    tests are released.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class SGLT(Synthesizer):
     par_c
         Probability that a place of the class is dropped at an instant.
     par_m
-        Probability that a place of the class one instant away joins; see `FakeMaker`.
+        Probability that a place of the class one instant away is added; see `FakeMaker`.
     par_l
         Probability that the seed's own place is dropped at an instant.
     par_v
@@ -67,27 +67,27 @@ class SGLT(Synthesizer):
         Time periods of a day, at least 1, or the hours at which they begin, such as ``6-12-18-22``; each
         has its own mobility and mapping of places.
     privacy_tests
-        Release only fakes that pass `PrivacyTests`. A tenth of the users (at least as many as
-        `alternatives`) are then no seeds and get no traces.
+        Release only fakes that pass `PrivacyTests`. A tenth of the users (at least as many as `alternatives`)
+        are then not used as seeds and get no traces.
     legacy_sglt
-        Work as the program behind the published SGLT files, where it differs from the paper: see
+        Do the same as the program behind the published SGLT files, where it differs from the paper: see
         `legacy_graph`, `bisect_graph`, `legacy_mobility` and `LegacyFakeMaker`.
     decoder_failure
-        With `legacy_sglt`: let decoding fail as the program's does.
+        With `legacy_sglt`: reproduce the failure of the program's decoder.
     geographic, intersection, difference, alternatives
         Thresholds of `PrivacyTests`.
     pool_size
-        Make this many fakes of each user and draw the traces from those that pass, in proportion to their
+        Make this many fakes of each user, and draw the traces from those that pass, in proportion to their
         likelihood; None takes the first that pass.
     starts
-        Starts of k-means, of which the best is kept, at least 1.
+        Number of starts of k-means, at least 1; the best is kept.
     epsilon
-        Weight of a move that nobody was seen to make, above 0 and at most 1; see `AggregateMobility`.
+        Weight of a move that nobody made, above 0 and at most 1; see `AggregateMobility`.
     steady_state
-        Start fakes where a population that moves by the transition matrices settles, instead of where
-        users are on average.
+        Start fakes from the stationary distribution of the transition matrices, instead of the average
+        distribution of the users.
     thin_once
-        Let par_c drop places once per fake, and not again at every instant.
+        Let par_c drop places once per fake, instead of at every instant.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class SGLT(Synthesizer):
     graph_
         Location semantic graph, places × places.
     alternatives_
-        Index of the users who are no seeds.
+        Indices of the users who are not used as seeds.
     pass_rates_
         `PassRates` of the fakes made by the last `synthesize`; None without tests.
 
@@ -205,7 +205,7 @@ class SGLT(Synthesizer):
 
     @property
     def maker_(self) -> FakeMaker:
-        """What makes the fakes."""
+        """The maker of the fakes."""
         require_fitted(self, "classes_")
         learned: dict[str, Any] = {"classes": self.classes_, "mobility": self.mobility_}
         learned |= {name: getattr(self, name) for name in ("par_c", "par_m", "par_l", "par_v")}
@@ -222,10 +222,10 @@ class SGLT(Synthesizer):
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return fakes of the training users; day ``r`` is a user's fake number ``r``.
 
-        Fake ``r`` has the user's ``r``-th day as its seed (again the first when there are no more).
-        A user who is an alternative, or for whom 20 tries gave no fake that passes, has no events. With
-        `pool_size` the fakes of a user's pool have her days as their seeds in turn, and days for which the
-        pool has no more fakes have no events.
+        The seed of fake ``r`` is the ``r``-th day of the user (after the last day, the first again). A user
+        who is an alternative, or for whom no fake passed in 20 tries, has no events. With `pool_size`, the
+        days of the user are in turn the seeds of the fakes in the pool, and days for which the pool has no
+        more fakes have no events.
         """
         require_fitted(self, "classes_")
         require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
@@ -272,7 +272,7 @@ class SGLT(Synthesizer):
     def pool(
         self, fakes_per_user: int, *, seed: SeedLike = None
     ) -> tuple[Fakes, NDArray[np.int64], Verdicts | None]:
-        """Make fakes of every seed user, good and bad: fakes, their seed rows, what the tests say."""
+        """Make fakes of every seed user; return all fakes, their seed rows, and the results of the tests."""
         require_fitted(self, "classes_")
         require_whole("fakes_per_user", fakes_per_user, at_least=1, at_most=LARGEST_COUNT)
         wanted = self._number_fakes(fakes_per_user)
@@ -281,7 +281,7 @@ class SGLT(Synthesizer):
         return fakes, rows, self.judge(fakes, rows)
 
     def judge(self, fakes: Fakes, rows: NDArray[np.int64]) -> Verdicts | None:
-        """Run the privacy tests on fakes of the named seed rows; None without tests."""
+        """Run the privacy tests on fakes of the given seed rows; None without tests."""
         if self.tests_ is None:
             return None
         seeds = self.seeds_.places[rows]
