@@ -623,7 +623,7 @@ def test_the_page_of_a_contest_follows_its_numbers() -> None:
     samples = (release("No", 0.1, 0.1, 1.0), release("a", 0.5, 0.5, 0.6), release("b", 0.9, 0.9, 0.2))
     against = (release("No", 0.1, 0.9, 1.0), release("a", 0.5, 0.1, 0.6), release("b", 0.9, 0.3, 0.2))
     cases = {
-        "it holds": (samples, (release("Cheat(0)", 0.1, 0.1), release("Cheat(1)", 0.99, 0.1))),
+        "this holds": (samples, (release("Cheat(0)", 0.1, 0.1), release("Cheat(1)", 0.99, 0.1))),
         "this does not hold here": (against, (release("Cheat(0)", 0.1, 0.9), release("Cheat(1)", 0.2, 0.1))),
     }
     for verdict, (rows, cheating) in cases.items():

@@ -113,7 +113,7 @@ def test_a_command_that_is_repeated_gives_the_same_receipt(tmp_path: Path) -> No
 def test_a_file_beyond_the_limit_is_not_sent(tmp_path: Path) -> None:
     (tmp_path / "huge.csv").write_bytes(bytes(2**20 + 1))
     server = Server()
-    with pytest.raises(FileError, match="the most is 1,048,576"):
+    with pytest.raises(FileError, match="at most 1,048,576 are allowed"):
         upload(client(server), PATH, tmp_path / "huge.csv")
     assert server.keys == []
 

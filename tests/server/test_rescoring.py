@@ -165,7 +165,7 @@ def test_cancelled_is_as_if_it_had_not_been(scored: Held) -> None:
 def test_one_at_a_time_and_only_when_it_is_whole(scored: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     """T16: A second one is refused while the first waits; one in which a score failed is never applied."""
     made = rescore.start_rescoring("organiser", "first")
-    with pytest.raises(ParameterError, match="under way"):
+    with pytest.raises(ParameterError, match="already in progress"):
         rescore.start_rescoring("organiser", "second")
     with pytest.raises(ParameterError, match="is running"):
         rescore.apply_rescoring(made, "organiser")

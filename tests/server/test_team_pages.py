@@ -57,7 +57,7 @@ def test_the_start_page_says_what_to_do_next(
     client = joined(held, "001")
     assert "Download your data" in _step(client)
     held.anonymization()
-    assert "nothing was handed in yet" in _step(client)
+    assert "you have not handed in any yet" in _step(client)
     assert SCHEDULE.anonymization_end.isoformat() in _step(client)
     by_form(client, "obfuscated/1", b"nonsense", "a")
     assert "the judge is looking" in _step(client)
@@ -115,7 +115,7 @@ def test_a_refused_attack_leaves_its_target_open(
     from tracearena.server.models import State, Submission
 
     Submission.objects.filter(data_set__team__number="002", kind="inferred-table").update(state=State.REFUSED)
-    assert "Attack the 1 target that" in _step(client)
+    assert "Attack 1 more target" in _step(client)
 
 
 @pytest.mark.slow
@@ -398,4 +398,4 @@ def test_two_data_sets_have_a_gauge_each(
     assert page.count('<figure class="picture">') == 2
     hands.hand_in(held, "001", "obfuscated", hands.obfuscated(held, "001", tmp_path))
     hands.judged(held)
-    assert "data set against trace inference (TRP): nothing was handed in yet" in _step(client)
+    assert "data set against trace inference (TRP): you have not handed in any yet" in _step(client)

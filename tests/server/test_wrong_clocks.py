@@ -236,7 +236,7 @@ def test_a_judge_whose_clock_has_leapt_closes_nothing(held: Held, monkeypatch: p
     for _ in range(2):
         worker._enqueue_due()
         assert Contest.get_current().anonymization_closed_at is None
-        assert "has leapt" in collect_status(held.folder)["judges"][0]["error"]
+        assert "has jumped" in collect_status(held.folder)["judges"][0]["error"]
     worker._enqueue_due()
     assert Contest.get_current().anonymization_closed_at is not None
     assert collect_status(held.folder)["judges"][0]["error"] == ""

@@ -163,7 +163,7 @@ class TestGeoJson:
         path = written(tmp_path, "ann.geojson", layouts.collection(line, line))
         traces, report = ta.read(path)
         assert (traces.user_ids.tolist(), traces.n_trajectories) == (["ann"], 2)
-        assert "all lines are those of one, 'ann'" in " ".join(report.lines())
+        assert "noticed, one user: 1" in " ".join(report.lines())
         assert ta.read(path, one_user="eve").traces.user_ids.tolist() == ["eve"]
 
     def test_a_moving_point_has_milliseconds_too(self, tmp_path: Path) -> None:

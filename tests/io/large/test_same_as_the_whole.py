@@ -102,7 +102,7 @@ def test_a_folder_that_names_nobody_is_refused(tmp_path: Path) -> None:
     for name in ("uid=7", "uid="):
         (tmp_path / "hive" / name).mkdir(parents=True)
         points(3).drop("user").write_csv(tmp_path / "hive" / name / "a.csv")
-    with pytest.raises(FileError, match="names nobody: uid= must be followed by a user"):
+    with pytest.raises(FileError, match="names no user: uid= must be followed by a user"):
         find_points_obstacle(Input(tmp_path / "hive"))
 
 

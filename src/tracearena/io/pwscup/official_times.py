@@ -178,8 +178,8 @@ def write_times_beside(path: str | PathLike[str], traces: EventTable) -> Iterato
     if known is not None and not _has_same_times(clock, known.clock):
         raise FileError.whole(
             target.with_name(NAME),
-            f"has {_describe_clock(known.clock)}, but {target.name} {_describe_clock(clock)}; write to "
-            "another folder",
+            f"has {_describe_clock(known.clock)}, but {target.name} has {_describe_clock(clock)}; write "
+            "to another folder",
             "other-clock",
         )
     if known is None:
@@ -227,4 +227,4 @@ def _has_same_times(one: Clock, other: Clock) -> bool:
 
 
 def _describe_clock(clock: Clock) -> str:
-    return f"{clock.instants_per_day} times a day {clock.interval_words} from {clock.label(0)}"
+    return f"{clock.instants_per_day} times per day, {clock.interval_words} from {clock.label(0)}"
