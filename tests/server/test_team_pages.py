@@ -73,7 +73,7 @@ def test_the_start_page_says_what_to_do_next(
     held.at(SCHEDULE.anonymization_end)
     assert "Nothing to do" in _step(client)
     held.attack()
-    assert "Attack the 3 targets" in _step(client)
+    assert "Attack 3 more targets" in _step(client)
     for target in ("000", "002", "003"):
         hands.attack_table(held, "001", target, tmp_path, right=1)
         hands.attack_traces(held, "001", target, tmp_path)
