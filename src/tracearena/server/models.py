@@ -410,7 +410,7 @@ class Announcement(models.Model):
     """What an organiser tells everybody.
 
     Where a `point` of the schedule was moved, `moved_to` is when it is now, for one `team` or for everybody,
-    and `text` is the reason. Where a `question` was answered to all, `text` is the answer.
+    and `text` is the reason, if one was given. Where a `question` was answered to all, `text` is the answer.
     """
 
     made_at = models.DateTimeField()
