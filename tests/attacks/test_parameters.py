@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracearena.attacks import attack_parameters
-from tracearena.attacks.parameters import _build_tensors, _compute_errors_by_row, _score_best_fit
+from tracearena.attacks.parameters import build_tensors, compute_errors_by_row, score_best_fit
 from tracearena.errors import DataError, ParameterError
 from tracearena.mobility.transitions import transition_counts, visit_counts
 from tracearena.synthesis import PPMTF
@@ -55,9 +55,9 @@ def test_people_of_no_training_are_told_from_others_by_chance(people: tuple[Trac
 def test_the_error_of_a_row_is_that_of_all_its_cells(people: tuple[Traces, Traces]) -> None:
     training, testing = people
     model = PPMTF(factors=3, iterations=5, zero_transitions=50, zero_visits=50).fit(training, seed=1)
-    found = _compute_errors_by_row(model, testing)
+    found = compute_errors_by_row(model, testing)
     slow = np.zeros_like(found)
-    for one, counts in zip(_build_tensors(model, testing), (transition_counts, visit_counts), strict=True):
+    for one, counts in zip(build_tensors(model, testing), (transition_counts, visit_counts), strict=True):
         tensor = counts(testing)
         dense = np.zeros(tensor.shape)
         dense[tensor.users, tensor.i, tensor.j] = np.minimum(tensor.counts, 10)
@@ -66,7 +66,7 @@ def test_the_error_of_a_row_is_that_of_all_its_cells(people: tuple[Traces, Trace
             weight = np.where(mine > 0, 1, 50 / (mine == 0).sum())
             slow[user] += (weight * (said - mine) ** 2).sum(axis=(1, 2))
     assert np.allclose(found, slow)
-    assert (_score_best_fit(model, testing) <= 0).all()
+    assert (score_best_fit(model, testing) <= 0).all()
 
 
 def test_what_cannot_be_attacked_is_refused(people: tuple[Traces, Traces]) -> None:

@@ -195,7 +195,7 @@ def test_the_thinning_of_2019_uses_a_tenth_of_the_events_and_ten_places(
     original = make_walks(users=300)
     matcher = VisitProbabilityR(legacy_2019=True).make_matcher()
     blocks = MRLH(mu_x=2, mu_y=2, deletion=0).transform(original)
-    thinned = matcher._sample_events(blocks, 5)
+    thinned = matcher.sample_events(blocks, 5)
     assert thinned.n_events == pytest.approx(blocks.n_events / 10, rel=0.15)
     assert thinned.sets.sizes[thinned.set_index].tolist() == [10] * thinned.n_events
     for event in range(20):

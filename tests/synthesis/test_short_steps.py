@@ -53,11 +53,11 @@ def slow_expected(matrix: np.ndarray, counts: np.ndarray, steps: int) -> np.ndar
 def test_an_iteration_is_that_over_all_paths(steps: int) -> None:
     traces = walks(places=4)
     counts = pairs(traces)
-    from tracearena.synthesis.short_steps import _estimate_initial_chain, _LongSteps
+    from tracearena.synthesis.short_steps import LongSteps, estimate_initial_chain
 
-    long_steps = _LongSteps.of(traces)
-    guess = _estimate_initial_chain(long_steps, steps)
-    found, likelihood = guess._count_expected_steps(long_steps)
+    long_steps = LongSteps.of(traces)
+    guess = estimate_initial_chain(long_steps, steps)
+    found, likelihood = guess.count_expected_steps(long_steps)
     slow = slow_expected(guess.matrix(), counts, steps)
     rows = np.repeat(np.arange(4), np.diff(guess.offsets))
     np.testing.assert_allclose(found, slow[rows, guess.targets], rtol=1e-10)
@@ -78,9 +78,9 @@ def test_the_likelihood_never_falls_and_the_power_comes_near_the_long_steps() ->
 
 
 def _guess(traces: Traces) -> ShortSteps:
-    from tracearena.synthesis.short_steps import _estimate_initial_chain, _LongSteps
+    from tracearena.synthesis.short_steps import LongSteps, estimate_initial_chain
 
-    return _estimate_initial_chain(_LongSteps.of(traces), 6)
+    return estimate_initial_chain(LongSteps.of(traces), 6)
 
 
 def test_a_known_chain_is_found_again() -> None:

@@ -105,9 +105,9 @@ def attack_parameters(
         raise DataError("the training traces are not those of the users of the model")
     rate = None
     if released == "BCD":
-        members, others = (_score_best_fit(model, traces) for traces in (training, testing))
+        members, others = (score_best_fit(model, traces) for traces in (training, testing))
     else:
-        errors = np.vstack([_compute_errors_by_row(model, traces) for traces in (training, testing)])
+        errors = np.vstack([compute_errors_by_row(model, traces) for traces in (training, testing)])
         candidate, row = linear_sum_assignment(errors)
         scores = np.full(len(errors), -np.inf)
         scores[candidate] = -errors[candidate, row]
@@ -128,8 +128,18 @@ def attack_parameters(
     )
 
 
-class _Tensor(NamedTuple):
-    """One tensor of counts, and the factors that reconstruct it."""
+class FactoredTensor(NamedTuple):
+    """One tensor of counts, and the factors that reconstruct it.
+
+    Attributes
+    ----------
+    cells, values
+        The positive cells, and their counts up to the largest that the model counts.
+    factors, targets
+        The factors of the model, and those of the tensor's third side: next places or slots.
+    zeros
+        What all zeros of a user weigh together.
+    """
 
     cells: SparseTensor
     values: Matrix
@@ -152,23 +162,24 @@ class _Tensor(NamedTuple):
         return min(self.zeros / max(others, 1), 1.0)
 
 
-def _build_tensors(model: PPMTF, traces: Traces) -> tuple[_Tensor, _Tensor]:
+def build_tensors(model: PPMTF, traces: Traces) -> tuple[FactoredTensor, FactoredTensor]:
+    """Return the transitions and the visits of traces, with the factors of a model."""
     moves, visits = transition_counts(traces), visit_counts(traces)
     one, other = model.transition_factors_, model.visit_factors_
     cut_moves = np.minimum(moves.counts, model.largest_transition).astype(np.float64)
     cut_visits = np.minimum(visits.counts, model.largest_visit).astype(np.float64)
     return (
-        _Tensor(moves, cut_moves, one, one.next_places, float(model.zero_transitions)),
-        _Tensor(visits, cut_visits, other, other.slots, float(model.zero_visits)),
+        FactoredTensor(moves, cut_moves, one, one.next_places, float(model.zero_transitions)),
+        FactoredTensor(visits, cut_visits, other, other.slots, float(model.zero_visits)),
     )
 
 
-def _score_best_fit(model: PPMTF, traces: Traces) -> Matrix:
+def score_best_fit(model: PPMTF, traces: Traces) -> Matrix:
     """Return minus the squared error of each user's counts with the row that fits her best."""
     found = np.zeros(traces.n_users)
-    both = _build_tensors(model, traces)
+    both = build_tensors(model, traces)
     # Users have one row for both tensors, or one for each.
-    groups: list[tuple[_Tensor, ...]] = [both] if model.shared_factors else [(one,) for one in both]
+    groups: list[tuple[FactoredTensor, ...]] = [both] if model.shared_factors else [(one,) for one in both]
     for group in groups:
         prior = group[0].factors.psi.A
         products = [one.products() for one in group]
@@ -188,10 +199,10 @@ def _score_best_fit(model: PPMTF, traces: Traces) -> Matrix:
     return found
 
 
-def _compute_errors_by_row(model: PPMTF, traces: Traces) -> Matrix:
+def compute_errors_by_row(model: PPMTF, traces: Traces) -> Matrix:
     """Return the squared error of each user's counts with each row of A, users × rows."""
     found = np.zeros((traces.n_users, len(model.user_ids_)))
-    for one in _build_tensors(model, traces):
+    for one in build_tensors(model, traces):
         users, offsets = one.factors.users, one.cells.offsets
         empty = np.einsum("nk,kl,nl->n", users, one.sum_all_cells(), users)
         products = one.products()

@@ -83,7 +83,7 @@ class VisitMatcher(Matcher):
         """Match each pseudonym to the most likely user."""
         require_fitted(self, "reference_")
         check_places(self.reference_, anonymized)
-        seen = self._sample_events(self._keep_hours(anonymized), seed)
+        seen = self.sample_events(self._keep_hours(anonymized), seed)
         n_users = len(self.user_ids_)
         if self.in_order:
             return choose_greedily(anonymized.n_users, n_users, partial(self._score_in_order, seen), tie=0.0)
@@ -102,7 +102,8 @@ class VisitMatcher(Matcher):
         hours = self.hours
         return traces if hours is None else traces.keep(is_within_hours(traces.clock, traces.instants, hours))
 
-    def _sample_events(self, anonymized: ObfuscatedTraces, seed: SeedLike) -> ObfuscatedTraces:
+    def sample_events(self, anonymized: ObfuscatedTraces, seed: SeedLike) -> ObfuscatedTraces:
+        """Return the events and the places of sets that the attack looks at, drawn at random."""
         if self.sampling >= 1 and self.largest_set is None:
             return anonymized
         rng = generator(seed)

@@ -74,11 +74,11 @@ class ShortSteps:
             Short steps from one instant to the next, 1 to 288.
         """
         require_whole("steps", steps, at_least=1, at_most=MOST_STEPS)
-        pairs = _LongSteps.of(traces)
-        chain = _estimate_initial_chain(pairs, steps)
+        pairs = LongSteps.of(traces)
+        chain = estimate_initial_chain(pairs, steps)
         history: list[float] = []
         while len(history) < MOST_ITERATIONS:
-            expected, likelihood = chain._count_expected_steps(pairs)
+            expected, likelihood = chain.count_expected_steps(pairs)
             history.append(likelihood / pairs.total)
             report(len(history), MOST_ITERATIONS)
             if steps == 1 or (len(history) > 1 and history[-1] - history[-2] < SETTLED_BELOW):
@@ -129,7 +129,9 @@ class ShortSteps:
         table[np.repeat(np.arange(n), np.diff(self.offsets)), self.targets] = self.chances
         return table
 
-    def _count_expected_steps(self, pairs: _LongSteps) -> tuple[NDArray[np.float64], float]:
+    def count_expected_steps(self, pairs: LongSteps) -> tuple[NDArray[np.float64], float]:
+        """Return how often each short step is expected, and the log-likelihood of the long ones (E step)."""
+
         def work(_block: int, first: int, stop: int) -> tuple[NDArray[np.float64], float]:
             from tracearena.synthesis._kernels import add_expected_steps
 
@@ -169,7 +171,7 @@ class ShortSteps:
 
 
 @dataclass(frozen=True, eq=False)
-class _LongSteps:
+class LongSteps:
     """How often each place followed each other one: those that end at ``j`` are ``offsets[j:j + 2]``."""
 
     n: int
@@ -179,7 +181,8 @@ class _LongSteps:
     counts: NDArray[np.float64]
 
     @classmethod
-    def of(cls, traces: Traces) -> _LongSteps:
+    def of(cls, traces: Traces) -> LongSteps:
+        """Count the steps from one instant to the next."""
         start, place, n = departures(traces), traces.place_index.astype(np.int64), len(traces.places)
         if not len(start):
             raise DataError(
@@ -197,7 +200,7 @@ class _LongSteps:
         return float(self.counts.sum())
 
 
-def _estimate_initial_chain(pairs: _LongSteps, steps: int) -> ShortSteps:
+def estimate_initial_chain(pairs: LongSteps, steps: int) -> ShortSteps:
     """Leave a place at the constant rate that makes its observed share of stays; go where people went.
 
     Half a stay and half a move are added to those observed, so that no place is left for sure, or never.

@@ -14,7 +14,7 @@ from tests.threads import on_threads
 from tracearena.algorithms import catalogue
 from tracearena.attacks.bayesian import channel as channels
 from tracearena.attacks.bayesian import tracking
-from tracearena.attacks.bayesian._tracking_kernels import NEGLIGIBLE, _backward, _forward
+from tracearena.attacks.bayesian._tracking_kernels import NEGLIGIBLE, run_backward, run_forward
 from tracearena.attacks.bayesian.channel import NOTHING, Channel, ObservationAlphabet
 from tracearena.attacks.bayesian.pairs import build_all_pairs
 from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
@@ -167,11 +167,13 @@ def believed(world: World, observed: NDArray[np.int32], user: int, share: float)
     ahead, fits, back = np.empty((3, span, m))
     channel = world.channel
     through = channel.offsets, channel.places, channel.values, channel.floor
-    _forward(
+    run_forward(
         observed, 0, profile, population, *through, *world.movement, share, 0.0,
         support, sizes, ahead, fits, np.zeros(m),
     )  # fmt: skip
-    _backward(0, span, profile, population, *world.movement, share, support, sizes, fits, back, np.zeros(m))
+    run_backward(
+        0, span, profile, population, *world.movement, share, support, sizes, fits, back, np.zeros(m)
+    )
     table = np.zeros((span, m))
     for i, size in enumerate(sizes):
         belief = ahead[i, :size] * back[i, :size]

@@ -185,7 +185,7 @@ def test_fakes_of_many_days_follow_them_in_turn(make_walks):
     walks = make_walks(users=5, days=3)
     model = SGLT(classes=4, privacy_tests=False).fit(walks, seed=1)
     assert model.synthesize(4, seed=1).n_instants == 4 * 20
-    assert model._find_seed_rows(np.array([2, 2]), np.array([1, 4])).tolist() == [7, 7]
+    assert model.seeds_.rows_of(np.array([2, 2]), np.array([1, 4])).tolist() == [7, 7]
 
 
 def test_periods_have_their_own_mobility(make_walks):

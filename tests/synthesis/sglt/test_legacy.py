@@ -14,7 +14,7 @@ from tracearena.metrics.similarity import semantic_similarity
 from tracearena.mobility import AggregateMobility, MobilityProfiles
 from tracearena.synthesis import SGLT
 from tracearena.synthesis.sglt import DaySeeds, LegacyFakeMaker, LocationClasses, bisect_graph, legacy_graph
-from tracearena.synthesis.sglt._kernels import _list_allowed
+from tracearena.synthesis.sglt._kernels import list_allowed
 from tracearena.traces import Clock, Places, Traces
 
 
@@ -69,7 +69,7 @@ def test_bisection_finds_a_number_and_refuses_what_is_none():
 
 def allowed(seed, labels, t, *, par_m, par_l=1.0):
     classes, out = LocationClasses.of(np.array(labels)), np.empty(len(labels), np.int32)
-    count = _list_allowed(
+    count = list_allowed(
         np.array(seed, np.int32),
         t,
         classes.class_of,

@@ -125,13 +125,13 @@ def infer_users(
                 if not tells:
                     continue
                 known += match_weights[k]
-                _forward(
+                run_forward(
                     observed[row, start : start + span], t0, by_time, everybody,
                     emission_offsets, emission_places, emission_values, floor,
                     move_offsets, move_targets, move_values, move_rest, share, beam,
                     support, sizes, ahead, fits, predicted,
                 )  # fmt: skip
-                _backward(
+                run_backward(
                     t0, span, by_time, everybody, move_offsets, move_targets, move_values, move_rest, share,
                     support, sizes, fits, back, later,
                 )  # fmt: skip
@@ -206,7 +206,7 @@ def _predict_moves(
 
 
 @njit(cache=True, nogil=True)
-def _forward(
+def run_forward(
     observed: Array,
     t0: int,
     profile: Array,
@@ -306,7 +306,7 @@ def _forward(
 
 
 @njit(cache=True, nogil=True)
-def _backward(
+def run_backward(
     t0: int,
     span: int,
     profile: Array,
@@ -326,8 +326,8 @@ def _backward(
 
     span                number of instants
     t0, profile, population, move_offsets, move_targets, move_values, move_rest, share
-                        as in `_forward`
-    support, sizes, fits    what `_forward` has written
+                        as in `run_forward`
+    support, sizes, fits    what `run_forward` has written
     later[x]            scratch, all 0 before and after
     """
     back[span - 1, : sizes[span - 1]] = 1.0

@@ -415,7 +415,7 @@ def _thin_classes(
 
 
 @njit(cache=True, nogil=True)
-def _list_allowed(
+def list_allowed(
     seed: Places, t: int, class_of: Places, class_offsets: Ints, members: Places, kept: Flags,
     par_m: float, par_l: float, state: NDArray[np.uint64], rng: np.random.Generator, secret: bool,
     chosen: Flags, out: Places,
@@ -481,7 +481,7 @@ def make_legacy_fakes(
         _thin_classes(class_offsets, members, par_c, state, rng, secret, draws, kept)
         end = length
         for t in range(length):
-            counts[t] = _list_allowed(
+            counts[t] = list_allowed(
                 seed,
                 t,
                 class_of,

@@ -364,6 +364,12 @@ class DaySeeds:
         users, days = np.divmod(keys, span)
         return cls(_fill_table(table, traces.places), users, days)
 
+    def rows_of(self, users: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row of a day of each user, by its number; after the last day the first comes again."""
+        first = np.searchsorted(self.users, users)
+        days = np.searchsorted(self.users, users, side="right") - first
+        return first + numbers % days
+
     def take(self, chosen: NDArray[np.bool_]) -> DaySeeds:
         """Return some of the rows."""
         return DaySeeds(self.places[chosen], self.users[chosen], self.days[chosen])

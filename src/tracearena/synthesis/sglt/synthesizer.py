@@ -241,7 +241,7 @@ class SGLT(Synthesizer):
             if not len(lacking):
                 break
             report(attempt, ATTEMPTS)
-            rows = self._find_seed_rows(lacking // count, lacking % count)
+            rows = self.seeds_.rows_of(lacking // count, lacking % count)
             with use(progress=None):
                 fakes = self.maker_.make(self.seeds_.places, rows, child_seed(root, attempt))
             verdict = self.judge(fakes, rows)
@@ -276,7 +276,7 @@ class SGLT(Synthesizer):
         require_fitted(self, "classes_")
         require_whole("fakes_per_user", fakes_per_user, at_least=1, at_most=LARGEST_COUNT)
         wanted = self._number_fakes(fakes_per_user)
-        rows = self._find_seed_rows(wanted // fakes_per_user, wanted % fakes_per_user)
+        rows = self.seeds_.rows_of(wanted // fakes_per_user, wanted % fakes_per_user)
         fakes = self.maker_.make(self.seeds_.places, rows, seed_sequence(seed))
         return fakes, rows, self.judge(fakes, rows)
 
@@ -296,8 +296,3 @@ class SGLT(Synthesizer):
         """Number the fakes (user · count + number) of the users who are seeds."""
         users = np.setdiff1d(np.unique(self.seeds_.users), self.alternatives_)
         return (users[:, None] * count + np.arange(count)).ravel()
-
-    def _find_seed_rows(self, users: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        first = np.searchsorted(self.seeds_.users, users)
-        days = np.searchsorted(self.seeds_.users, users, side="right") - first
-        return first + numbers % days
