@@ -265,8 +265,8 @@ def check_inferred_table(
 def check_inferred_traces(
     file: File,
     *,
-    reading: ReadingOptions = ReadingOptions(),
-    **known: Unpack[AnswerFiles],  # noqa: B008
+    reading: ReadingOptions = ReadingOptions(),  # noqa: B008
+    **known: Unpack[AnswerFiles],
 ) -> dict[str, int]:
     """Check inferred traces, which must have exactly one region per user and time.
 
