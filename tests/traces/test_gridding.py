@@ -9,7 +9,7 @@ import pytest
 
 from tracearena.errors import DataError, ParameterError
 from tracearena.traces import Clock, GpsTraces, Grid, Places, Traces
-from tracearena.traces.gridding import as_gps, grid_points, resample_points, split_by_gap
+from tracearena.traces.gridding import as_gps, grid_points, resample_points
 
 HOUR = 3_600_000
 PLACES = Places.of_grid(Grid(rows=2, columns=2, south=0, west=0, north=2, east=2))
@@ -74,8 +74,3 @@ def test_events_become_points_at_the_centres_and_come_back() -> None:
     assert back.instants.tolist() == events.instants.tolist()
     with pytest.raises(DataError, match="first_day"):
         as_gps(Traces.from_dense([[0]], PLACES, CLOCK))
-
-
-def test_trajectories_are_cut_where_nothing_was_recorded() -> None:
-    traces = split_by_gap(walk((0, 0, 0), (0.1, 0, 0), (2, 0, 0), (2.1, 0, 0)), 3600)
-    assert traces.trajectory.tolist() == [0, 0, 1, 1]

@@ -181,11 +181,13 @@ def status(folder: ContestArgument, as_json: JsonOption = False) -> None:
 
 def _format_status(found: dict[str, Any]) -> list[tuple[str, str]]:
     from tracearena.contest.phases import name_phase
+    from tracearena.pages.html import format_duration
 
     queue, error, backup = found["queue"], found["last_error"], found["backup_age_s"]
     driven = " (set by hand)" if found["clock_is_driven"] else ""
     if found["clock_ahead_s"] > 1:
-        driven += f", {_format_age(found['clock_ahead_s'])} ahead of this machine's clock (`contest clock`)"
+        ahead = format_duration(timedelta(seconds=found["clock_ahead_s"]))
+        driven += f", {ahead} ahead of this machine's clock (`contest clock`)"
     until = f", until {found['next_change']}" if found["next_change"] else ""
     working = [judge for judge in found["judges"] if judge["works"]]
     # Protections that a judge's kernel lacks, against uploads that take over the process reading them.
@@ -199,20 +201,16 @@ def _format_status(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("uploads", format_for_people(found["uploads"])),
         ("queue", f"{queue['waiting']} waiting, {queue['running']} running, "
 f"{queue['failed']} failed; the oldest "
-                  f"has waited {_format_age(queue['oldest_s'])}"),
+                  f"has waited {format_duration(timedelta(seconds=queue['oldest_s']))}"),
         ("last error", "none" if error is None else f"{error['job']} at {error['at']}: {error['error']}"),
         ("judges", f"{len(working)} running: " + ", ".join(f"{judge['name']} ({judge['doing'] or 'idle'})"
                                                         for judge in working) if working else "none running"),
         ("guards", guards),
         ("disk", f"{found['disk_free_bytes'] / 2**30:,.1f} GB free"),
-        ("backup", "none yet" if backup is None else f"{_format_age(backup)} old"),
+        ("backup", "none yet" if backup is None else f"{format_duration(timedelta(seconds=backup))} old"),
         ("results", "published" if found["published"] else "not published"),
         ("database", found["database"]),
     ]  # fmt: skip
-
-
-def _format_age(seconds: float) -> str:
-    return str(timedelta(seconds=round(seconds)))
 
 
 def backup(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from tracearena.errors import Fault, FileError, ParameterError, shorten
-from tracearena.io.fields.degrees import CoordinateDoubts
+from tracearena.io.fields.coordinates import CoordinateDoubts
 from tracearena.traces import GpsTraces, Traces
 from tracearena.traces.time import LocalTime
 

@@ -29,7 +29,7 @@ from tracearena.io.fields.columns import (
     number_ids,
     simplify_name,
 )
-from tracearena.io.fields.degrees import (
+from tracearena.io.fields.coordinates import (
     SWAPPED,
     CoordinateDoubts,
     build_degrees_fault,

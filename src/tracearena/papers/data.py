@@ -21,7 +21,7 @@ from tracearena.metrics import tm_emd, tm_emd_sliced, tp_tv, vf_tv
 from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.tensors import Zeros
 from tracearena.synthesis.sglt import SGLT, PassRates
-from tracearena.traces import Places, Traces
+from tracearena.traces import Places, Traces, row_table
 
 
 class Size(NamedTuple):
@@ -144,9 +144,9 @@ def load_check_ins(source: FigureSource, usual: Size = CHECK_INS, **habits: Any)
 
 def split_users(people: Traces, seed: int) -> tuple[Traces, Traces]:
     """Return users for training, and a fifth for testing, as in [ppmtf] section 4.1."""
-    order = generator(seed).permutation(people.n_users)
-    cut = round(TEST_SHARE * people.n_users)
-    return people.take_users(np.sort(order[cut:])), people.take_users(np.sort(order[:cut]))
+    count = round(TEST_SHARE * people.n_users)
+    testing, training = row_table.split_users(people.n_users, count, generator(seed))
+    return people.take_users(training), people.take_users(testing)
 
 
 def select_days(made: Traces, passed: Any) -> Traces:

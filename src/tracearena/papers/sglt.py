@@ -47,6 +47,7 @@ from tracearena.synthesis import SGLT
 from tracearena.synthesis.baselines import build_day_traces
 from tracearena.synthesis.sglt import LocationClasses
 from tracearena.traces import Places, Traces
+from tracearena.traces._arrays import correlate
 from tracearena.traces.geodesy import KM_PER_DEGREE
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def check_sglt_quantile_claims(real: NDArray[np.float64], fake: NDArray[np.float
     is given as well and decides nothing.
     """
     gap = float(np.abs(real - fake).max())
-    straight = float(np.corrcoef(real, fake)[0, 1]) if np.ptp(real) and np.ptp(fake) else 0.0
+    straight = correlate(real, fake) or 0.0
     told = f"percentiles differ by up to {gap:.2f}, it takes {LARGEST_GAP:g}; "
     told += f"their correlation is {straight:.3f}"
     return [ClaimResult("two fakes are as alike as two people", gap <= LARGEST_GAP, told, gap)]

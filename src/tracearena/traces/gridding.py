@@ -128,18 +128,6 @@ def as_gps(traces: Traces, *, timezone: str = "UTC") -> GpsTraces:
     )
 
 
-def split_by_gap(traces: GpsTraces, max_gap_s: float) -> GpsTraces:
-    """Cut every trajectory where two consecutive points are more than `max_gap_s` seconds apart."""
-    require_number("max_gap_s", max_gap_s, above=0)
-    order = traces.trajectory_order
-    times, labels = traces.time_ms[order], traces.trajectory[order]
-    cut = np.ones(len(order), bool)
-    cut[1:] = (np.diff(times) > max_gap_s * 1000) | (np.diff(labels) != 0)
-    trajectory = np.empty(len(order), np.int32)
-    trajectory[order] = np.cumsum(cut) - 1
-    return traces.with_trajectories(trajectory)
-
-
 def _find_cells(
     latitude: NDArray[np.float64], longitude: NDArray[np.float64], places: Places
 ) -> NDArray[np.int32]:

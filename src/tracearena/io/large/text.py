@@ -12,7 +12,7 @@ import polars as pl
 from tracearena.engine import current_progress
 from tracearena.errors import Fault, FileError
 from tracearena.io.fields.columns import POINTS, convert_ids
-from tracearena.io.fields.degrees import CoordinateDoubts
+from tracearena.io.fields.coordinates import CoordinateDoubts
 from tracearena.io.large.table_files import RowChunk, TableFiles, read_scratch_rows, write_scratch_rows
 from tracearena.io.options import Layout
 from tracearena.io.report import Report
