@@ -33,8 +33,8 @@ from tracearena.obfuscation.k_anonymity import KAnonymous, group_by_mdav
 from tracearena.pages.html import BLUE, COLOURS
 from tracearena.papers.base import Drawing, Table, paper_figure
 from tracearena.papers.data import (
-    DEFENCES,
     ITERATIONS,
+    STAND_INS,
     FigureSource,
     Size,
     TeamData,
@@ -152,7 +152,7 @@ def compute_contest_figure_9(source: FigureSource, *, iterations: int = ITERATIO
     # A folder with the published scores alone has no traces: ours are then virtual users.
     ours = source if tables is None or tables[0].parent != source.data else replace(source, data=None)
     (team,) = load_virtual_teams(ours, iterations=iterations)
-    rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=source.seed)
+    rows = run_sweep(*team, defences=("No", *STAND_INS), attacks=ATTACKS_2019, seed=source.seed)
     require_success(rows)
     points = [] if tables is None else select_compared_rows(read_score_tables(*tables).board())
     found = check_contest_9_claims(rows, points)
