@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,22 @@ def test_what_does_not_hold_says_why() -> None:
     assert [
         row.states for _, row, run in iterate_claims() if row.verdict(run) == HOLDS_NOT and not row.note
     ] == []
+
+
+def test_no_row_of_a_paper_has_a_limit_of_our_own() -> None:
+    """A figure says "it takes" of its limits; rows have those of the paper, of the run, or of a spread."""
+    assert [
+        row.states
+        for paper, row, run in iterate_claims()
+        if paper != "ours" and row.verdict(run) in (HOLDS, HOLDS_NOT) and "it takes" in row.ours(run)
+    ] == []
+
+
+def test_the_page_counts_every_verdict() -> None:
+    found = Counter(row.verdict(run) for paper, row, run in iterate_claims() if paper != "ours")
+    (line,) = [line for line in PAGE.read_text().splitlines() if line.startswith("Of the ")]
+    counts = [found[verdict] for verdict in (HOLDS, HOLDS_NOT, SHOWN, UNTRIED, UNMEASURED)]
+    assert [int(number) for number in re.findall(r"\d+", line)] == [found.total(), *filter(None, counts)]
 
 
 def test_every_kept_run_belongs_to_a_row() -> None:

@@ -199,8 +199,14 @@ CONTEST_CLAIMS: tuple[ClaimRow, ...] = (
         "Figure 7, section 3.4",
         "utility falls, and privacy rises, in proportion to the distance up to 2 km",
         "figure contest-7",
-        (StatementCheck("both scores are straight lines"),),
-        "a picture",
+        (
+            RangeCheck(
+                "largest difference from the formula",
+                _finding("both scores are straight lines up to 2 km and flat beyond"),
+                most=1e-9,
+            ),
+        ),
+        "a picture, and a formula",
     ),
     ClaimRow(
         "Figure 8, section 4",

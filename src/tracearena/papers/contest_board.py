@@ -123,10 +123,13 @@ def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.floa
     "both kinds of privacy of the sample defences, the cheating anonymization among them",
     takes_zeros=True,
 )
-def compute_contest_figure_8(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
-    """Try the sample defences on a team of virtual users."""
+def compute_contest_figure_8(
+    source: FigureSource, *, legacy_2019: bool = False, iterations: int = ITERATIONS
+) -> Drawing:
+    """Try the sample defences on a team of virtual users; with `legacy_2019` as the programs of 2019 did."""
     (team,) = load_virtual_teams(source, iterations=iterations)
-    rows = require_success(run_sweep(*team, seed=source.seed))
+    scoring = Scoring(utility_rule="2019" if legacy_2019 else "paper")
+    rows = require_success(run_sweep(*team, scoring=scoring, legacy_2019=legacy_2019, seed=source.seed))
     title = "The sample defences, by both kinds of privacy"
     return _draw_privacies(rows, title, check_contest_8_claims(rows))
 
