@@ -105,7 +105,7 @@ def test_every_kept_run_belongs_to_a_row() -> None:
 def test_a_row_looks_at_what_a_command_printed() -> None:
     at = table_number("contest-8.csv", "s_T", defence="No")
     assert at.of(RUN) == 0.5
-    assert NearCheck("s_T", at, 0.6, 0.2).check_run(RUN) == ("s_T 0.5", True)
+    assert NearCheck("s_T", at, 0.6, 0.2).check_run(RUN) == ("s_T 0.5 (± 0.2)", True)
     assert not NearCheck("s_T", at, 0.8, 0.2).check_run(RUN).holds
     limit = table_number("contest-8.csv", "s_T", defence="PL(4,1)")
     assert RangeCheck("s_T", at, most=limit).check_run(RUN) == ("s_T 0.5 (required: at most 0.5)", True)
@@ -183,7 +183,9 @@ def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
 
 
 def test_commands_are_chosen_by_a_text_or_if_never_run(tmp_path: Path) -> None:
-    assert set(select_commands(["table2 --data"])) == {"figure contest-table2 --data pwscup2019-osaka"}
+    assert set(select_commands(["table2 --data"])) == {
+        "figure contest-table2 --data pwscup2019-osaka --zeros all"
+    }
     assert len(select_commands(["missing"], tmp_path)) == len(
         {row.command for _, row, _ in iterate_claims()} - {None}
     )
