@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,22 @@ def test_what_does_not_hold_says_why() -> None:
     ] == []
 
 
+def test_no_row_of_a_paper_has_a_limit_of_our_own() -> None:
+    """A figure says "it takes" of its limits; rows have those of the paper, of the run, or of a spread."""
+    assert [
+        row.states
+        for paper, row, run in iterate_claims()
+        if paper != "ours" and row.verdict(run) in (HOLDS, HOLDS_NOT) and "it takes" in row.ours(run)
+    ] == []
+
+
+def test_the_page_counts_every_verdict() -> None:
+    found = Counter(row.verdict(run) for paper, row, run in iterate_claims() if paper != "ours")
+    (line,) = [line for line in PAGE.read_text().splitlines() if line.startswith("Of the ")]
+    counts = [found[verdict] for verdict in (HOLDS, HOLDS_NOT, SHOWN, UNTRIED, UNMEASURED)]
+    assert [int(number) for number in re.findall(r"\d+", line)] == [found.total(), *filter(None, counts)]
+
+
 def test_every_kept_run_belongs_to_a_row() -> None:
     shelf = Path(published_claims.__file__).parent / "measured"
     names = {file_name(row.command) for _, row, _ in iterate_claims() if row.command}
@@ -88,7 +105,7 @@ def test_every_kept_run_belongs_to_a_row() -> None:
 def test_a_row_looks_at_what_a_command_printed() -> None:
     at = table_number("contest-8.csv", "s_T", defence="No")
     assert at.of(RUN) == 0.5
-    assert NearCheck("s_T", at, 0.6, 0.2).check_run(RUN) == ("s_T 0.5", True)
+    assert NearCheck("s_T", at, 0.6, 0.2).check_run(RUN) == ("s_T 0.5 (± 0.2)", True)
     assert not NearCheck("s_T", at, 0.8, 0.2).check_run(RUN).holds
     limit = table_number("contest-8.csv", "s_T", defence="PL(4,1)")
     assert RangeCheck("s_T", at, most=limit).check_run(RUN) == ("s_T 0.5 (required: at most 0.5)", True)
@@ -166,7 +183,9 @@ def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
 
 
 def test_commands_are_chosen_by_a_text_or_if_never_run(tmp_path: Path) -> None:
-    assert set(select_commands(["table2 --data"])) == {"figure contest-table2 --data pwscup2019-osaka"}
+    assert set(select_commands(["table2 --data"])) == {
+        "figure contest-table2 --data pwscup2019-osaka --zeros all"
+    }
     assert len(select_commands(["missing"], tmp_path)) == len(
         {row.command for _, row, _ in iterate_claims()} - {None}
     )

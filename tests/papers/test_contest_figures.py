@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from tracearena import create
 from tracearena.arena import AttackScores, SweepRow
 from tracearena.engine import child_seed, seed_sequence
-from tracearena.errors import DataError
+from tracearena.errors import DataError, ParameterError
 from tracearena.io import pwscup
 from tracearena.metrics import tm_emd_sliced
 from tracearena.papers import contest_scores as contest_13
@@ -145,3 +146,31 @@ def test_virtual_teams_are_people_of_their_own_of_the_size_asked_for() -> None:
 def test_contest_spread_has_a_row_for_every_size_and_defence(tmp_path: Path) -> None:
     _, numbers = figure("contest-spread")(tmp_path, size=SMALL, users=(10, 20), count=2, days=2, iterations=2)
     assert [row["users"] for row in table(numbers)] == ["10"] * 4 + ["20"] * 4
+
+
+def written(folder: Path, name: str, **options: Any) -> str:
+    folder.mkdir()
+    return figure(name)(folder, **options)[-1].read_text()
+
+
+@pytest.mark.slow
+def test_figure_8_by_the_programs_of_2019_is_another_picture_of_the_same_releases(
+    tmp_path: Path, osaka: Path
+) -> None:
+    """As `samples-4`, whose attackers and utility are those of the programs."""
+    programs = written(tmp_path / "programs", "contest-8", data=osaka, legacy_2019=True)
+    assert programs == written(tmp_path / "samples", "samples-4", data=osaka)
+    usual = written(tmp_path / "usual", "contest-8", data=osaka)
+    assert usual != programs
+    assert [line.split(",")[0] for line in usual.splitlines()] == [
+        line.split(",")[0] for line in programs.splitlines()
+    ]
+
+
+def test_the_zeros_of_training_are_a_choice_of_figures_that_train(tmp_path: Path) -> None:
+    small: dict[str, Any] = {"size": Size(40, 4), "iterations": 2}
+    usual = written(tmp_path / "usual", "contest-4", **small)
+    assert written(tmp_path / "sampled", "contest-4", zeros="sampled", **small) == usual
+    assert written(tmp_path / "all", "contest-4", zeros="all", **small) != usual
+    with pytest.raises(ParameterError, match="contest-7 has no choice of the zeros"):
+        figure("contest-7")(tmp_path, zeros="all")

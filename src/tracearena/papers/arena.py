@@ -141,7 +141,7 @@ FEW_DAYS = 2
 def compute_arena_defences(
     source: FigureSource,
     *,
-    defences: Sequence[str] = tuple(dict.fromkeys((*SAMPLE_DEFENCES, AVERAGING, *DEFENCES, *DISGUISES))),
+    defences: Sequence[str] = tuple(dict.fromkeys((*SAMPLE_DEFENCES, *DEFENCES, *DISGUISES))),
 ) -> Drawing:
     """Try every defence against all attacks.
 

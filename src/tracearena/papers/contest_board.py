@@ -33,8 +33,8 @@ from tracearena.obfuscation.k_anonymity import KAnonymous, group_by_mdav
 from tracearena.pages.html import BLUE, COLOURS
 from tracearena.papers.base import Drawing, Table, paper_figure
 from tracearena.papers.data import (
-    DEFENCES,
     ITERATIONS,
+    STAND_INS,
     FigureSource,
     Size,
     TeamData,
@@ -123,10 +123,13 @@ def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.floa
     "both kinds of privacy of the sample defences, including the cheating anonymization",
     takes_zeros=True,
 )
-def compute_contest_figure_8(source: FigureSource, *, iterations: int = ITERATIONS) -> Drawing:
-    """Try the sample defences on a team of virtual users."""
+def compute_contest_figure_8(
+    source: FigureSource, *, legacy_2019: bool = False, iterations: int = ITERATIONS
+) -> Drawing:
+    """Try the sample defences on a team of virtual users; with `legacy_2019` as the programs of 2019 did."""
     (team,) = load_virtual_teams(source, iterations=iterations)
-    rows = require_success(run_sweep(*team, seed=source.seed))
+    scoring = Scoring(utility_rule="2019" if legacy_2019 else "paper")
+    rows = require_success(run_sweep(*team, scoring=scoring, legacy_2019=legacy_2019, seed=source.seed))
     title = "The sample defences, by both kinds of privacy"
     return _draw_privacies(rows, title, check_contest_8_claims(rows))
 
@@ -156,7 +159,7 @@ def compute_contest_figure_9(source: FigureSource, *, iterations: int = ITERATIO
     # A folder with the published scores alone has no traces: ours are then virtual users.
     ours = source if tables is None or tables[0].parent != source.data else replace(source, data=None)
     (team,) = load_virtual_teams(ours, iterations=iterations)
-    rows = run_sweep(*team, defences=("No", *DEFENCES), attacks=ATTACKS_2019, seed=source.seed)
+    rows = run_sweep(*team, defences=("No", *STAND_INS), attacks=ATTACKS_2019, seed=source.seed)
     require_success(rows)
     points = [] if tables is None else select_compared_rows(read_score_tables(*tables).board())
     found = check_contest_9_claims(rows, points)
