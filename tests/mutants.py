@@ -242,12 +242,12 @@ def mutate(mutant: Mutant) -> tuple[str, str] | None:
     return before, after
 
 
-def describe(mutant: Mutant) -> tuple[str, str, str]:
-    """Return the file, and the changed lines before and after."""
+def describe(mutant: Mutant) -> tuple[str, str]:
+    """Return the changed lines before and after."""
     before, after = mutate(mutant) or ("", "")
     changed = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[3:]
     old = " ".join(line[1:].strip() for line in changed if line[0] == "-")
-    return mutant.module, old, " ".join(line[1:].strip() for line in changed if line[0] == "+")
+    return old, " ".join(line[1:].strip() for line in changed if line[0] == "+")
 
 
 def draw_sample(places: dict[str, list[list[Mutant]]], size: int, seed: int) -> dict[str, list[Mutant]]:
@@ -503,7 +503,7 @@ def run_mutant(tree: Path, mutant: Mutant, record: dict[str, Any]) -> str:
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert code != pytest.ExitCode.NO_TESTS_COLLECTED, mutant
     outcome = "timeout" if code == -signal.SIGXCPU else "killed" if code else "survived"
-    print(outcome, f"{mutant.module}:{mutant.line}", *describe(mutant)[1:], sep="\n    ", flush=True)
+    print(outcome, f"{mutant.module}:{mutant.line}", *describe(mutant), sep="\n    ", flush=True)
     return outcome
 
 
@@ -518,11 +518,11 @@ def write_page(stored: dict[str, dict[str, Any]], seed: int) -> None:
     total = [0] * 6
     for area in AREAS:
         outcomes = Counter[str]()
-        for values, outcome in stored[area]["results"]:
+        for values, outcome, before, after in stored[area]["results"]:
             if outcome == "waits":
                 continue
-            file, before, after = key = describe(mutant := Mutant(**values))
-            place = f"`{file.removeprefix('src/tracearena/')}:{mutant.line}`"
+            key = values["module"], before, after
+            place = f"`{values['module'].removeprefix('src/tracearena/')}:{values['line']}`"
             change = f"```diff\n- {before}\n+ {after}\n```\n"
             if outcome == "survived" and key in EQUIVALENT:
                 outcomes["equivalent"] += 1
@@ -545,9 +545,12 @@ def write_page(stored: dict[str, dict[str, Any]], seed: int) -> None:
         for name, counts in [*rows, ("all", total)]
     )
     minutes = sum(stored[area]["seconds"] for area in AREAS) / 60
+    waiting = sum(outcome == "waits" for area in AREAS for _, outcome, *_ in stored[area]["results"])
+    rest = f"\n\nThe run was interrupted: {waiting} more mutants were drawn, but not run." if waiting else ""
     PAGE.write_text(
         INTRODUCTION.format(seed=seed, slowest=SLOWEST_TEST_S, minutes=minutes)
         + table
+        + rest
         + "\n\n## Survivors\n\n"
         + ("\n".join(survivors) or "None.\n")
         + "\n## Equivalent mutants\n\nNo test can notice them, for the reason given.\n\n"
@@ -581,7 +584,7 @@ def main() -> None:
         places = {area: list_places(area) for area in AREAS}
         sample = draw_sample(places, options.sample, options.seed)
         for area in areas:
-            results = [[asdict(mutant), "waits"] for mutant in sample[area]]
+            results = [[asdict(mutant), "waits", *describe(mutant)] for mutant in sample[area]]
             stored[area] = {"places": len(places[area]), "results": results, "seconds": 0.0}
     alive = {
         Mutant(**result[0]): (stored[area], result)
