@@ -15,7 +15,7 @@ from tracearena.attacks import (
     Smoothing,
     SyntheticIdentification,
 )
-from tracearena.attacks.bayesian import BayesInference, HabitsInference
+from tracearena.attacks.bayesian import BayesInference, BayesMatcher, HabitsInference
 from tracearena.errors import ParameterError
 
 LIMITS: list[tuple[Callable[..., Any], str, tuple[float, ...], tuple[float, ...]]] = [
@@ -43,3 +43,20 @@ def test_both_sides_of_each_limit(
     for value in outside:
         with pytest.raises(ParameterError, match=f"^{name} = "):
             make(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("short", "written_out"),
+    [
+        (FuzzyCountingT(), {"weighting": "log", "eta": 0.33, "decay": 1, "frequent": 0.5, "spread": "first"}),
+        (AlignedIdentification(), {"limit_km": 2}),
+        (BayesInference(), {"mechanism": "unknown", "weights": None, "sensitive_weight": 10, "limit_km": 2}),
+        (HabitsInference(), {"sensitive_weight": 10, "limit_km": 2}),
+        (BayesMatcher(), {"limit_km": 2}),
+        (Smoothing(k=3), {"feedback": False}),
+        (MembershipInference(), {"legacy_ppmtf": False, "thresholds": None}),
+    ],
+)
+def test_what_is_left_out_has_the_default_of_the_manual(short: Any, written_out: dict[str, Any]) -> None:
+    for name, value in written_out.items():
+        assert getattr(short, name) == value, name
