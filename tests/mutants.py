@@ -161,8 +161,7 @@ they were, which estimates how many of all such mistakes are noticed, and the sc
 Equivalent mutants, which no test can notice, count in neither.
 
 Tests of at most {slowest:g} s of the processor on the unchanged code run, with ten examples for each
-property; mutants of compiled kernels run as Python. A test that never ends counts as a failure. Seed {seed};
-the sample needed {minutes:.0f} minutes of the processor.
+property; mutants of compiled kernels run as Python. A test that never ends counts as a failure. Seed {seed}.
 
 | area | places | mutants | equivalent | noticed at first | noticed | survived | at first | score |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|
@@ -242,12 +241,12 @@ def mutate(mutant: Mutant) -> tuple[str, str] | None:
     return before, after
 
 
-def describe(mutant: Mutant) -> tuple[str, str, str]:
-    """Return the file, and the changed lines before and after."""
+def describe(mutant: Mutant) -> tuple[str, str]:
+    """Return the changed lines before and after."""
     before, after = mutate(mutant) or ("", "")
     changed = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[3:]
     old = " ".join(line[1:].strip() for line in changed if line[0] == "-")
-    return mutant.module, old, " ".join(line[1:].strip() for line in changed if line[0] == "+")
+    return old, " ".join(line[1:].strip() for line in changed if line[0] == "+")
 
 
 def draw_sample(places: dict[str, list[list[Mutant]]], size: int, seed: int) -> dict[str, list[Mutant]]:
@@ -503,7 +502,7 @@ def run_mutant(tree: Path, mutant: Mutant, record: dict[str, Any]) -> str:
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert code != pytest.ExitCode.NO_TESTS_COLLECTED, mutant
     outcome = "timeout" if code == -signal.SIGXCPU else "killed" if code else "survived"
-    print(outcome, f"{mutant.module}:{mutant.line}", *describe(mutant)[1:], sep="\n    ", flush=True)
+    print(outcome, f"{mutant.module}:{mutant.line}", *describe(mutant), sep="\n    ", flush=True)
     return outcome
 
 
@@ -518,11 +517,11 @@ def write_page(stored: dict[str, dict[str, Any]], seed: int) -> None:
     total = [0] * 6
     for area in AREAS:
         outcomes = Counter[str]()
-        for values, outcome in stored[area]["results"]:
+        for values, outcome, before, after in stored[area]["results"]:
             if outcome == "waits":
                 continue
-            file, before, after = key = describe(mutant := Mutant(**values))
-            place = f"`{file.removeprefix('src/tracearena/')}:{mutant.line}`"
+            key = values["module"], before, after
+            place = f"`{values['module'].removeprefix('src/tracearena/')}:{values['line']}`"
             change = f"```diff\n- {before}\n+ {after}\n```\n"
             if outcome == "survived" and key in EQUIVALENT:
                 outcomes["equivalent"] += 1
@@ -540,14 +539,19 @@ def write_page(stored: dict[str, dict[str, Any]], seed: int) -> None:
         total = [a + b for a, b in zip(total, counts, strict=True)]
     table = "\n".join(
         f"| {' | '.join(map(str, [name, *counts]))} | "
-        + " | ".join(f"{100 * noticed / max(counts[1] - counts[2], 1):.1f} %" for noticed in counts[3:5])
+        + " | ".join(
+            f"{100 * noticed / (counts[1] - counts[2]):.1f} %" if counts[1] > counts[2] else "–"
+            for noticed in counts[3:5]
+        )
         + " |"
         for name, counts in [*rows, ("all", total)]
     )
-    minutes = sum(stored[area]["seconds"] for area in AREAS) / 60
+    waiting = sum(outcome == "waits" for area in AREAS for _, outcome, *_ in stored[area]["results"])
+    rest = f"\n\nThe run was interrupted: {waiting} more mutants were drawn, but not run." if waiting else ""
     PAGE.write_text(
-        INTRODUCTION.format(seed=seed, slowest=SLOWEST_TEST_S, minutes=minutes)
+        INTRODUCTION.format(seed=seed, slowest=SLOWEST_TEST_S)
         + table
+        + rest
         + "\n\n## Survivors\n\n"
         + ("\n".join(survivors) or "None.\n")
         + "\n## Equivalent mutants\n\nNo test can notice them, for the reason given.\n\n"
@@ -555,12 +559,6 @@ def write_page(stored: dict[str, dict[str, Any]], seed: int) -> None:
     )
     print(table)
     print(f"in EQUIVALENT, but not among the survivors: {sorted(unused)}" if unused else "")
-
-
-def measure_children() -> float:
-    """Return the seconds of the processor of all processes that ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:
@@ -581,21 +579,17 @@ def main() -> None:
         places = {area: list_places(area) for area in AREAS}
         sample = draw_sample(places, options.sample, options.seed)
         for area in areas:
-            results = [[asdict(mutant), "waits"] for mutant in sample[area]]
-            stored[area] = {"places": len(places[area]), "results": results, "seconds": 0.0}
+            results = [[asdict(mutant), "waits", *describe(mutant)] for mutant in sample[area]]
+            stored[area] = {"places": len(places[area]), "results": results}
     alive = {
-        Mutant(**result[0]): (stored[area], result)
+        Mutant(**result[0]): result
         for area in areas
         for result in stored[area]["results"]
         if result[1] in ("survived", "waits")
     }
-    since = measure_children()
     try:
         for mutant, outcome in run_all(list(alive)):
-            of_area, result = alive[mutant]
-            now = measure_children()
-            of_area["seconds"] += now - since if result[1] == "waits" else 0
-            since = now
+            result = alive[mutant]
             is_later = result[1] == "survived" != outcome
             result[1] = f"{outcome} later" if is_later else outcome
             RESULTS.write_text(json.dumps(stored))

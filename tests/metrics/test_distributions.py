@@ -82,6 +82,11 @@ def test_an_empty_slot_is_uniform() -> None:
     assert population(traces_of([(0, 0, 1)]))[1].tolist() == [0.2] * 5
 
 
+def test_the_uniform_baseline_of_a_single_place_is_that_place() -> None:
+    stay = Traces.from_dense([[0, 0]], Places([0.0], [0.0]), Clock(instants_per_day=2))
+    assert tp_tv(stay, None) == 0
+
+
 def test_sets_share_their_weight_and_deleted_events_have_none() -> None:
     original = traces_of([(0, 0, 1), (0, 1, 1), (1, 0, 2), (1, 2, 2)])
     released = ObfuscatedTraces.like(original, [1, -2, -1, 4], PlaceSets.of([[0, 3]]))

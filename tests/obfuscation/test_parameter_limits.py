@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -97,3 +98,24 @@ def test_the_upper_limit_alone_belongs_to_the_range(
     if least is not None:
         assert getattr(make(**others, **{name: 1e-3}), name) == 1e-3
         refuse(make, others, name, least)
+
+
+@pytest.mark.parametrize(
+    ("short", "written_out"),
+    [
+        (ClusterAveraging(threshold=0.7), {"clusters": 100, "blur_km": 0, "limit_km": 2}),
+        (KAnonymous(k=2), {"way": "move", "limit_km": 2}),
+        (Decoy(threshold=0.7), {"noise": 0.5, "blur_km": 0.5, "limit_km": 2}),
+        (Impostor(threshold=0.7), {"parts": 4, "noise": 2, "blur_km": 1, "limit_km": 2}),
+        (FakeTraces(), {"method": "sglt", "fakes": 10, "exposure": 1, "classes": None, "training": None}),
+        (GeoInd(expected_noise=100), {"window": None, "epsilon": None, "digits": 6}),
+        (Zones(radius=200), {"shift": None, "places": 2, "digits": 6}),
+        (TrimEnds(distance=200), {"digits": 6}),
+        (Thinning(interval=60), {"digits": 6}),
+        (Snapping(side=100), {"digits": 6}),
+        (PerDay(n=1), {"timezone": None, "digits": 6}),
+        (PlanarLaplace(l=1, r=1), {"legacy_2019": False}),
+    ],
+)
+def test_what_is_left_out_has_the_default_of_the_manual(short: Any, written_out: dict[str, Any]) -> None:
+    assert replace(short, **written_out) == short
