@@ -38,4 +38,7 @@ class ReadmeHook(MetadataHookInterface):
         text = adapt_readme((Path(self.root) / "README.md").read_text("utf-8"), url, metadata["version"])
         metadata["readme"] = {"content-type": "text/markdown", "text": text}
         if url:
-            metadata["urls"] = {"Source": url, "Documentation": f"{url}/blob/v{metadata['version']}/docs/index.md"}
+            metadata["urls"] = {
+                "Source": url,
+                "Documentation": f"{url}/blob/v{metadata['version']}/docs/index.md",
+            }
