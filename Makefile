@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+TESTED := tests src
 STAMP  := $(VENV)/.installed
 
 # Waiting threads must sleep, not spin, on a machine that does other things too.
@@ -9,7 +10,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 # Tests start many interpreters: they need not compile the same source again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo contest test test-long check lint record bench mutants docs messages clean
+.PHONY: demo contest test test-long check lint record bench mutants docs messages release clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("tracearena needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
@@ -34,7 +35,7 @@ check: lint
 
 # Tests of servers and browsers wait for them: three workers keep two cores busy.
 test: lint
-	$(BIN)/pytest -n 3 -m 'not long' --doctest-modules --durations 30 --durations-min 10
+	$(BIN)/pytest -n 3 -m 'not long' --doctest-modules --durations 30 --durations-min 10 $(TESTED)
 
 test-long: $(STAMP)
 	$(BIN)/pytest -n 2 -m long tests
@@ -58,6 +59,17 @@ docs: $(STAMP)
 messages: $(STAMP)
 	$(BIN)/python -m tests.server.catalogues
 
+# Builds a wheel and a source distribution, installs each into an empty environment, and tries it.
+# TRACEARENA_URL is the address of the repository, for the links of the README on a package index.
+release: $(STAMP)
+	rm -rf dist build/release
+	$(BIN)/python -m build
+	for file in dist/*.whl dist/*.tar.gz; do \
+	  rm -rf build/release && $(PYTHON) -m venv build/release/venv && \
+	  build/release/venv/bin/python -m pip install --quiet --disable-pip-version-check "$$file" && \
+	  (cd build/release && venv/bin/tracearena --version && \
+	   venv/bin/tracearena demo --teams 2 --attacks none --out demo --seed 1) || exit 1; done
+
 clean:
-	rm -rf $(VENV) demo site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist demo site .pytest_cache .mypy_cache .ruff_cache
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -15,7 +15,7 @@ import numpy as np
 
 from tracearena.arena.experiments import ZoneFindings, find_homes
 from tracearena.cities import simulate_gps
-from tracearena.metrics.applications import key_places
+from tracearena.metrics.applications import homes_and_workplaces
 from tracearena.obfuscation import TrimEnds, Zones
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
@@ -27,7 +27,7 @@ WITHIN_M = 100.0
 def commuters(people: int, seed: int) -> GpsTraces:
     """Simulate people for 30 days, and keep those who work far from home."""
     traces = simulate_gps(people, 30, interval_s=10, recorded=0.8, seed=seed)
-    places = key_places(traces)
+    places = homes_and_workplaces(traces)
     known = np.flatnonzero(~np.isnan(places.home_latitude) & ~np.isnan(places.work_latitude))
     home = places.home_latitude[known], places.home_longitude[known]
     far = distance_m(*home, places.work_latitude[known], places.work_longitude[known]) >= FARTHER_THAN_M

@@ -58,10 +58,12 @@ TOP_LEVEL_NAMES = {
 } | {
     "create",
     "evaluate",
+    "homes_and_workplaces",
     "pseudonymise",
     "read",
     "run_sweep",
     "simulate",
+    "stay_points",
     "write",
 }
 NOT_EXPORTED = {"cli", "server"}

@@ -9,6 +9,6 @@ PlanarLaplace(l=4, r=1, legacy_2019=False)
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -23,6 +23,8 @@ from .algorithms import create
 from .arena import evaluate, pseudonymise, run_sweep
 from .cities import simulate
 from .io import read, write
+from .metrics.applications import homes_and_workplaces
+from .mobility import stay_points
 from .obfuscation import Pipeline
 from .traces import Box, Clock, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces
 
@@ -50,6 +52,7 @@ __all__ = [
     "errors",
     "evaluate",
     "files",
+    "homes_and_workplaces",
     "io",
     "jobs",
     "metrics",
@@ -62,6 +65,7 @@ __all__ = [
     "read",
     "run_sweep",
     "simulate",
+    "stay_points",
     "synthesis",
     "traces",
     "write",

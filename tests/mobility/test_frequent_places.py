@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import ParameterError
-from tracearena.mobility.stay_points import find_frequent_places
+from tracearena.mobility.stays import find_frequent_places
 from tracearena.traces import GpsTraces
 
 MINUTE = 60_000

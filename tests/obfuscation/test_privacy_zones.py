@@ -8,7 +8,7 @@ from scipy.stats import kstest, semicircular
 
 from tracearena.cities import simulate_gps
 from tracearena.errors import ParameterError
-from tracearena.mobility.stay_points import find_frequent_places
+from tracearena.mobility.stays import find_frequent_places
 from tracearena.obfuscation import Zones
 from tracearena.obfuscation.privacy_zones import shift_centres
 from tracearena.traces import GpsTraces

@@ -154,7 +154,8 @@ def test_the_container_copies_what_the_package_is_built_of() -> None:
     assert copied
     assert all((ROOT / name).exists() for name in copied)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert {"pyproject.toml", "src", project["readme"], *project["license-files"]} <= set(copied)
+    built_of = {"pyproject.toml", "hatch_build.py", "README.md", "docs/tracearena.1", "src"}
+    assert built_of | set(project["license-files"]) <= set(copied)
     assert "server" in project["optional-dependencies"]
     assert re.search(r"^ENTRYPOINT (.*)$", text, re.M)[1] == '["tracearena", "contest"]'  # type: ignore[index]
 

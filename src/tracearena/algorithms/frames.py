@@ -11,9 +11,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from tracearena.checks import require_kind
 from tracearena.dataframes import find_library, read_frame
 from tracearena.errors import DataError, TracearenaWarning
-from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
 
 TRACE_METHODS = ("fit", "transform", "identify", "infer", "recover")
 """Methods whose first argument is traces."""
@@ -47,13 +48,29 @@ def take_frames(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def take_point_frames(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of GPS traces that takes a data frame of any library too, as methods do."""
+
+    @functools.wraps(function)
+    def call(traces: Any, **options: Any) -> Any:
+        library = find_library(traces)
+        points = traces if library is None else _read_warning_of_losses(traces)
+        require_kind(function.__name__, points, GpsTraces)
+        answer = function(points, **options)
+        return answer if library is None else answer_frame(answer, library)
+
+    return call
+
+
 def answer_frame(answer: Any, library: str) -> Any:
-    """Return traces or a table of ids as a frame of a library; ids, which have no points, of pandas."""
+    """Return traces or a table as a frame of a library, or of the one it builds on if it has traces only."""
     if isinstance(answer, ObfuscatedTraces):
         return answer.to_frame(library, one_place_per_row=True)
-    if isinstance(answer, IdTable) and library not in ("polars", "pandas", "arrow"):
-        library = "pandas"
-    return answer.to_frame(library) if isinstance(answer, (Traces, GpsTraces, IdTable)) else answer
+    if isinstance(answer, (Traces, GpsTraces)):
+        return answer.to_frame(library)
+    if library not in ("polars", "pandas", "arrow"):
+        library = "geopandas" if hasattr(answer, "latitude") and library != "scikit-mobility" else "pandas"
+    return answer.to_frame(library)
 
 
 def _read_warning_of_losses(frame: Any) -> Any:

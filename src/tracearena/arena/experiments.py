@@ -22,7 +22,7 @@ from tracearena.checks import require_choice, require_number, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import SeedLike, child_seed, seed_sequence, stream
 from tracearena.errors import DataError, ParameterError
-from tracearena.metrics.applications.homes import key_places
+from tracearena.metrics.applications.homes import homes_and_workplaces
 from tracearena.metrics.applications.paired import (
     ComparisonChunk,
     ComparisonChunks,
@@ -358,7 +358,7 @@ class ZoneFindings(Result):
     Attributes
     ----------
     users_with_home
-        Number of users whose home can be found in the original (`key_places`).
+        Number of users whose home can be found in the original (`homes_and_workplaces`).
     home_found
         Share of these whose guessed home is within `within_m`; None if there are none.
     home_error_m
@@ -419,7 +419,7 @@ def find_homes_in_walk(
     radius_m, shift_m = zone_circle(mechanism)
 
     def work(part: ComparisonChunk) -> NDArray[np.float64]:
-        home = key_places(part.original, timezone=timezone).home
+        home = homes_and_workplaces(part.original, timezone=timezone).home
         guess = homes_behind_zones(
             part.released, radius_m=radius_m, shift_m=shift_m, within_m=within_m, timezone=timezone
         )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracearena.audit.data import AuditData, AuditRelease, Floats, Ints
 from tracearena.audit.settings import Record
-from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, key_places
+from tracearena.metrics.applications.homes import NIGHT, OFFICE_HOURS, homes_and_workplaces
 from tracearena.traces import Clock, GpsTraces, ObfuscatedTraces, Places, Traces
 from tracearena.traces._arrays import unique_values
 from tracearena.traces.clock import DAY_S
@@ -90,7 +90,7 @@ def find_key_spots(material: AuditData, published: AuditRelease) -> tuple[Spots,
 
 def find_point_spots(points: GpsTraces, zone: str | None) -> tuple[Spots, Spots]:
     """Return the places of stays at night and in working hours."""
-    found = key_places(points, timezone=zone)
+    found = homes_and_workplaces(points, timezone=zone)
     nothing = np.full(points.n_users, -1, np.int64)
     return (
         Spots(found.home_latitude, found.home_longitude, nothing),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -15,10 +16,12 @@ from tracearena.audit.inference import Inference
 from tracearena.audit.linkability import Linkability
 from tracearena.audit.observations import Crowd, Week
 from tracearena.audit.settings import AuditChoice, Proportion, Record, Settings, clopper_pearson
-from tracearena.audit.singling_out import SinglingOut
+from tracearena.audit.singling_out import HEADLINE, SinglingOut
 from tracearena.audit.synthetic import Synthetic
 from tracearena.audit.texts import format_share
 from tracearena.audit.usefulness import Usefulness
+from tracearena.dataframes import export_frame
+from tracearena.errors import DataError, TracearenaWarning
 from tracearena.files import digest_file, digest_values
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import unique_values
@@ -133,6 +136,29 @@ class Audit(Record):
     def headline(self) -> str:
         """The verdict in one line, the same on the terminal, on the page and in JSON."""
         return texts.VERDICTS[self.verdict]
+
+    def risk_by_person(self, library: str = "polars") -> Any:
+        """Return a data frame of how easily each person is named, those who are named most often first.
+
+        Columns ``user_id`` (of the original) and ``known_1`` to ``known_6``: how often an attacker who knows
+        this many true sightings names the person, in what is judged (`risks`). Of many people it has a random
+        sample (`Settings.people`). `library` is ``polars``, ``pandas`` or ``arrow``.
+
+        Warns
+        -----
+        TracearenaWarning
+            Always: the table is about real people, and is no part of the page or of its JSON.
+        """
+        import polars as pl
+
+        measured = self.risks.singling_out
+        if measured is None:
+            raise DataError("the audit has not measured singling out: there is no risk by person")
+        warnings.warn(texts.RISK_BY_PERSON, TracearenaWarning, stacklevel=2)
+        people = measured.people_found
+        columns = {f"known_{k}": share for k, share in enumerate(people.shares.T, start=1)}
+        frame = pl.DataFrame({"user_id": people.user_ids, **columns})
+        return export_frame(frame.sort(f"known_{HEADLINE}", descending=True, maintain_order=True), library)
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number as plain values for JSON."""

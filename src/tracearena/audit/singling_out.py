@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +68,22 @@ class NightGroups(Record):
     side_m: float
 
 
+@dataclass(frozen=True, eq=False)
+class PeopleFound:
+    """Whom the attackers found, person by person; no part of a page or of JSON.
+
+    Attributes
+    ----------
+    user_ids
+        Ids of the people of the original for whom it was tried.
+    shares
+        People × points: the share of draws of 1, 2, … known points by which each is named.
+    """
+
+    user_ids: NDArray[Any]
+    shares: Floats
+
+
 @dataclass(frozen=True)
 class SinglingOut(Record):
     """What a few known points tell.
@@ -83,12 +99,21 @@ class SinglingOut(Record):
         Groups at night-time places, at several sides.
     candidates
         Among how many people they are looked for.
+    people_found
+        Whom the attacker of `found` finds, person by person.
     """
 
     found: dict[int, Proportion]
     coarseness: tuple[Coarseness, ...]
     night: tuple[NightGroups, ...]
     candidates: int
+    people_found: PeopleFound = field(repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; nobody is named in them."""
+        values = super().to_dict()
+        del values["people_found"]
+        return values
 
     @property
     def headline(self) -> Proportion | None:
@@ -116,11 +141,13 @@ def single_out(
     night = [] if published.points is not None else [_group_by_cell(home.place[known], 0.0)]
     for side in SIDES_M[:3]:
         night.append(_group_by_cell(cell_keys(home.latitude[known], home.longitude[known], side), side))
+    found, people_found = _run_sighting_attacks(material, published, candidates, settings, root)
     return SinglingOut(
-        found=_run_sighting_attacks(material, published, candidates, settings, root),
+        found=found,
         coarseness=tuple(coarseness),
         night=tuple(night),
         candidates=candidates,
+        people_found=people_found,
     )
 
 
@@ -147,14 +174,16 @@ def _measure_uniqueness(
         codes_of = seen.indices[seen.indptr[user] : seen.indptr[user + 1]].astype(np.int64)
         return np.asarray(count_singling_draws(codes_of, uniform, ends, visitors, user) / settings.draws)
 
-    return _average_people(work, len(people), candidates)
+    return _average_people(_try_people(work, len(people)), candidates)
 
 
-def _average_people(
-    work: Callable[[int, int, int], Floats], people: int, candidates: int
-) -> dict[int, Proportion]:
-    """Return the share of people found by 1, 2, … points, from the work on each of them."""
-    found = np.array(run_blocks(work, [(i, i + 1) for i in range(people)])).reshape(-1, POINTS)
+def _try_people(work: Callable[[int, int, int], Floats], people: int) -> Floats:
+    """Return people × points: how often each is found by 1, 2, … points."""
+    return np.array(run_blocks(work, [(i, i + 1) for i in range(people)])).reshape(-1, POINTS)
+
+
+def _average_people(found: Floats, candidates: int) -> dict[int, Proportion]:
+    """Return the share of people found by 1, 2, … points."""
     shares = {k: Proportion.of(found[:, k - 1], 1 / max(candidates, 1)) for k in range(1, POINTS + 1)}
     return {k: one for k, one in shares.items() if one is not None}
 
@@ -186,7 +215,7 @@ def find_by_sightings(
 ) -> Proportion | None:
     """Return who is found by somebody who saw them four times."""
     candidates = int((np.diff(published.exact.offsets) > 0).sum())
-    return _run_sighting_attacks(material, published, candidates, settings, root).get(HEADLINE)
+    return _run_sighting_attacks(material, published, candidates, settings, root)[0].get(HEADLINE)
 
 
 def _run_sighting_attacks(
@@ -195,7 +224,7 @@ def _run_sighting_attacks(
     candidates: int,
     settings: Settings,
     root: np.random.SeedSequence,
-) -> dict[int, Proportion]:
+) -> tuple[dict[int, Proportion], PeopleFound]:
     """Look for people by true sightings of them, at the file's own places and instants.
 
     Several attackers try, and the one who finds the most counts: one looks where people were at those
@@ -213,8 +242,17 @@ def _run_sighting_attacks(
         cells = cell_keys(truth.places.latitude, truth.places.longitude, side_m)
         by_place = SightingWindows(cells[truth.place_index], cells[where], user, where, side_m / 4000)
         attackers.append(by_place)
-    shares = [_score_sightings(material, published, one, candidates, settings, root) for one in attackers]
-    return {k: max((one[k] for one in shares), key=lambda share: share.value) for k in shares[0]}
+    people = sample_people(np.diff(truth.offsets) > 0, settings.people, root, _PEOPLE)
+    found = [
+        _score_sightings(material, published, one, people, candidates, settings, root) for one in attackers
+    ]
+    shares = [_average_people(one, candidates) for one in found]
+    best = {k: max(range(len(shares)), key=lambda one: shares[one][k].value) for k in shares[0]}
+    of_best = [found[best.get(k, 0)][:, k - 1] for k in range(1, POINTS + 1)]
+    return (
+        {k: shares[one][k] for k, one in best.items()},
+        PeopleFound(truth.user_ids[people], np.column_stack(of_best)),
+    )
 
 
 class SightingWindows(NamedTuple):
@@ -241,11 +279,12 @@ def _score_sightings(
     material: AuditData,
     published: AuditRelease,
     seen: SightingWindows,
+    people: Ints,
     candidates: int,
     settings: Settings,
     root: np.random.SeedSequence,
-) -> dict[int, Proportion]:
-    """Return who is named by 1, 2, … sightings, compared with what was released in the same windows."""
+) -> Floats:
+    """Return how often 1, 2, … sightings name each person, by what was released in the same windows."""
     from tracearena.audit._kernels import credit_sightings
 
     truth, xyz = material.exact, material.exact.places.points_km
@@ -255,8 +294,6 @@ def _score_sightings(
     windows, first_spots = np.unique(window[spots], return_index=True)
     offsets = np.append(first_spots, len(spots)).astype(np.int64)
     release = (windows, offsets, xyz[place[spots]], np.append(spots, len(order)), seen.user[order])
-    present = np.diff(truth.offsets) > 0
-    people = sample_people(present, settings.people, root, _PEOPLE)
     n_released = published.exact.n_users
 
     def work(block: int, first: int, stop: int) -> Floats:
@@ -270,7 +307,7 @@ def _score_sightings(
         )  # fmt: skip
         return credit / settings.draws
 
-    return _average_people(work, len(people), candidates)
+    return _try_people(work, len(people))
 
 
 def estimate_displacement_km(material: AuditData, published: AuditRelease) -> float:

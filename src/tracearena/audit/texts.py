@@ -24,6 +24,11 @@ QUESTIONS = {
     "inference": "What can be learned about a person?",
 }
 
+RISK_BY_PERSON = (
+    "the table names real people and says how easily each is recognised: it is as secret as the original "
+    "traces, and a low share is no promise, because an attack that was not run may recognise the person"
+)
+
 COLOURS = {
     "green": "within the limit",
     "amber": "not proven",

@@ -6,6 +6,7 @@ plain sentences.
 
 from __future__ import annotations
 
+import _thread
 import functools
 import inspect
 import os
@@ -282,8 +283,8 @@ class SignalHandler:
                 self._before[number] = signal.signal(number, self._raise)
         if self._before:
             self._pipe = os.pipe()
-            for end in self._pipe:
-                os.set_blocking(end, end == self._pipe[0])
+            if sys.platform != "win32":  # there the end that is written to may block
+                os.set_blocking(self._pipe[1], False)
             self._wakeup = signal.set_wakeup_fd(self._pipe[1], warn_on_full_buffer=False)
             threading.Thread(target=self._watch, args=self._pipe[:1], daemon=True).start()
             self._unraisable, sys.unraisablehook = sys.unraisablehook, self._raise_unraisable
@@ -317,7 +318,10 @@ class SignalHandler:
             if not self._ended.is_set():
                 self._again = True
                 self._our_own += 1
-                signal.pthread_kill(self._main, number)
+                if hasattr(signal, "pthread_kill"):
+                    signal.pthread_kill(self._main, number)
+                else:
+                    _thread.interrupt_main(number)
 
         again = threading.Timer(_AGAIN_S, raise_again)
         again.daemon = True

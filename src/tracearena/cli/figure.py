@@ -63,6 +63,7 @@ def figure(
     """
     from tracearena import papers
     from tracearena.files.atomic import make_folder, replacing_all
+    from tracearena.papers import style
 
     if name == "list":
         refuse_options("the list of figures", out=out, data=data, seed=seed is not None, zeros=zeros)
@@ -74,6 +75,7 @@ def figure(
         for one in papers.list_figures().values():
             typer.echo(f"{one.name:<{width}}  {one.shows}")
         return
+    style.require_matplotlib()
     found: list[ClaimResult] = []
     folder = out or Path("figures")
     make = papers.figure(name)

@@ -1,5 +1,6 @@
 from . import statistics
 from .profiles import AggregateMobility, MobilityProfiles, Periods
+from .stays import StayPoints, stay_points
 from .transitions import (
     SparseTensor,
     UserTransitions,
@@ -15,10 +16,12 @@ __all__ = [
     "MobilityProfiles",
     "Periods",
     "SparseTensor",
+    "StayPoints",
     "UserTransitions",
     "departures",
     "has_transitions",
     "statistics",
+    "stay_points",
     "transition_counts",
     "transition_matrix",
     "visit_counts",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tracearena.algorithms.base import GpsObfuscator, setting
 from tracearena.checks import LARGEST_COUNT, require_kind, require_number, require_whole
 from tracearena.engine import SeedLike, block_ranges, run_blocks, seed_sequence, stream
-from tracearena.mobility.stay_points import REACH_M, SHORTEST_S, find_frequent_places
+from tracearena.mobility.stays import REACH_M, SHORTEST_S, find_frequent_places
 from tracearena.obfuscation.gps import DIGITS, check_digits, round_coordinates
 from tracearena.traces import GpsTraces
 from tracearena.traces._arrays import mark_run_starts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,6 +45,7 @@ _SETTINGS: dict[Any, Any] = {
 @contextmanager
 def open_canvas(width: float = 7.0, height: float = 5.0, **layout: Any) -> Iterator[tuple[Figure, Any]]:
     """Open a matplotlib figure (inches) in the house style, and close it again."""
+    require_matplotlib()
     import matplotlib
 
     from tracearena.papers.standalone_figure import StandaloneFigure
@@ -317,8 +319,16 @@ def draw_interactive_scatter(
     return figure
 
 
+def require_matplotlib() -> None:
+    """Refuse to draw without Matplotlib, before any work."""
+    if find_spec("matplotlib") is None:
+        raise ParameterError("pictures are drawn by Matplotlib: pip install 'tracearena[plots]'")
+
+
 def check_suffix(path: Path) -> None:
-    """Refuse a file name from which no format follows."""
+    """Refuse a file name from which no format follows, and a picture if there is nothing to draw it."""
+    if path.suffix in (".svg", ".png", ".pdf"):
+        require_matplotlib()
     if path.suffix not in (".svg", ".png", ".pdf", ".html"):
         raise ParameterError(f"{path}: the name of a picture must end in .svg, .png, .pdf or .html")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tracearena.errors import DataError
-from tracearena.metrics.applications import compare_homes, distance_error, key_places
+from tracearena.metrics.applications import compare_homes, distance_error, homes_and_workplaces
 from tracearena.obfuscation import GeoInd, Thinning
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
@@ -28,7 +28,7 @@ def commuter(seed: int = 0, days: int = 5) -> GpsTraces:
 
 def test_home_is_where_the_nights_are_and_work_where_the_days_are() -> None:
     for timezone in (None, "Asia/Shanghai"):
-        places = key_places(commuter(), timezone=timezone)
+        places = homes_and_workplaces(commuter(), timezone=timezone)
         assert distance_m(places.home_latitude, places.home_longitude, 40.0, 116.4)[0] < 10
         assert distance_m(places.work_latitude, places.work_longitude, 40.03, 116.4)[0] < 10
 
@@ -93,3 +93,14 @@ def test_users_nobody_released_are_counted() -> None:
     assert (error.points, error.unmatched) == (1, 1)
     with pytest.raises(DataError, match="none of the 2 released users"):
         distance_error(original, original.with_user_ids([8, 9]))
+
+
+def test_homes_are_a_table_with_a_row_per_user() -> None:
+    pytest.importorskip("pandas")
+    traces = GpsTraces.concat([commuter(), GpsTraces.from_points(["night owl"], [72_000_000], [40.0], [0.0])])
+    traces = traces.with_user_ids(["ann", "owl"])
+    table = homes_and_workplaces(traces.to_frame("pandas"), timezone="UTC")
+    assert list(table.columns) == ["user_id", "home_lat", "home_lng", "work_lat", "work_lng"]
+    assert table.user_id.tolist() == ["ann", "owl"]
+    assert table.work_lat.isna().tolist() == [False, True]
+    assert table.home_lat[1] == pytest.approx(40.0)

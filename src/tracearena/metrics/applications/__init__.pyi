@@ -1,5 +1,5 @@
 from .error import BayesianUpdate, DistanceError, bayesian_update, distance_error
-from .homes import HomesComparison, KeyPlaces, compare_homes, key_places
+from .homes import HomesComparison, KeyPlaces, compare_homes, homes_and_workplaces
 from .networks import Gossip, HotspotOptions, Hotspots, gossip, hotspots
 from .paired import IdTable, with_true_ids
 
@@ -16,7 +16,7 @@ __all__ = [
     "compare_homes",
     "distance_error",
     "gossip",
+    "homes_and_workplaces",
     "hotspots",
-    "key_places",
     "with_true_ids",
 ]

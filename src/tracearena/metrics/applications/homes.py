@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.algorithms.frames import take_point_frames
 from tracearena.checks import require_number
-from tracearena.dataframes import Result
+from tracearena.dataframes import Result, export_frame
 from tracearena.errors import DataError
 from tracearena.metrics.applications.error import mean_error_m
 from tracearena.metrics.applications.paired import (
@@ -37,6 +38,7 @@ _ROUNDS = 20
 class KeyPlaces:
     """Home and workplace of each user in degrees; NaN if they cannot be determined."""
 
+    user_ids: NDArray[Any]
     home_latitude: NDArray[np.float64]
     home_longitude: NDArray[np.float64]
     work_latitude: NDArray[np.float64]
@@ -46,6 +48,20 @@ class KeyPlaces:
     def columns(self) -> tuple[NDArray[np.float64], ...]:
         """The four columns."""
         return (*self.home, *self.work)
+
+    def to_frame(self, library: str = "polars") -> Any:
+        """Return a data frame with one row per user.
+
+        Columns ``user_id``, ``home_lat``, ``home_lng``, ``work_lat`` and ``work_lng``; null if they cannot be
+        determined. The table is as secret as the traces. `library` is ``polars``, ``pandas`` or ``arrow``.
+        """
+        import polars as pl
+
+        names = ("home_lat", "home_lng", "work_lat", "work_lng")
+        places = {
+            name: pl.Series(column).fill_nan(None) for name, column in zip(names, self.columns, strict=True)
+        }
+        return export_frame(pl.DataFrame({"user_id": self.user_ids, **places}), library)
 
     @property
     def home(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -80,7 +96,8 @@ class HomesComparison(Result):
     within_m
         Largest distance at which a place counts as found, in metres.
     reach_m
-        The attacker's `reach_m` of `key_places`: the mean noise between the two files, at least 300 m.
+        The attacker's `reach_m` of `homes_and_workplaces`: the mean noise between the two files, at least
+        300 m.
     """
 
     users_with_home: int
@@ -96,8 +113,11 @@ class HomesComparison(Result):
     reach_m: float
 
 
-def key_places(traces: GpsTraces, *, timezone: str | None = None, reach_m: float = REACH_M) -> KeyPlaces:
-    """Find home and work of each user.
+@take_point_frames
+def homes_and_workplaces(
+    traces: GpsTraces, *, timezone: str | None = None, reach_m: float = REACH_M
+) -> KeyPlaces:
+    """Return home and work of each user; a data frame of points is answered with one of users.
 
     Home is where a user spends most of the time from 20 to 8 o'clock, and work from 10 to 17 o'clock on
     weekdays. A point represents the time until the next one, at most 15 minutes. Mean shift over the points
@@ -132,7 +152,11 @@ def key_places(traces: GpsTraces, *, timezone: str | None = None, reach_m: float
     columns = (np.array(places, np.float64).reshape(-1, 2) for places in (home, work))
     (home_lat, home_lon), (work_lat, work_lon) = (np.ascontiguousarray(c.T) for c in columns)
     return KeyPlaces(
-        mark_readonly(home_lat), mark_readonly(home_lon), mark_readonly(work_lat), mark_readonly(work_lon)
+        traces.user_ids,
+        mark_readonly(home_lat),
+        mark_readonly(home_lon),
+        mark_readonly(work_lat),
+        mark_readonly(work_lon),
     )
 
 
@@ -172,10 +196,13 @@ def compare_homes_in_chunks(
 
     def find_in_release(part: ComparisonChunk) -> KeyPlaces:
         """Return what the release tells of the users of the original, in their order."""
-        places = key_places(part.released, timezone=timezone, reach_m=reach_m)
-        return KeyPlaces(*(np.append(column, np.nan)[part.same] for column in places.columns))
+        places = homes_and_workplaces(part.released, timezone=timezone, reach_m=reach_m)
+        columns = (np.append(column, np.nan)[part.same] for column in places.columns)
+        return KeyPlaces(part.original.user_ids, *columns)
 
-    before = _concat_key_places(walk.visit(lambda part: key_places(part.original, timezone=timezone)))
+    before = _concat_key_places(
+        walk.visit(lambda part: homes_and_workplaces(part.original, timezone=timezone))
+    )
     after = _concat_key_places(walk.visit(find_in_release))
     home = _compare_places(before.home, after.home, within_m)
     work = _compare_places(before.work, after.work, within_m)
@@ -195,7 +222,8 @@ def compare_homes_in_chunks(
 
 
 def _concat_key_places(parts: list[KeyPlaces]) -> KeyPlaces:
-    return KeyPlaces(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
+    columns = zip(*((part.user_ids, *part.columns) for part in parts), strict=True)
+    return KeyPlaces(*map(np.concatenate, columns))
 
 
 class _Comparison(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.algorithms.frames import take_point_frames
 from tracearena.checks import require_number
 from tracearena.traces._arrays import mark_readonly
 from tracearena.traces.geodesy import earth_centred
@@ -47,6 +48,27 @@ class StayPoints:
     def __len__(self) -> int:
         return len(self.user)
 
+    def to_frame(self, library: str = "polars") -> Any:
+        """Return a data frame with one row per stay.
+
+        Columns ``user_id``, ``started_at`` and ``finished_at`` (UTC), ``lat``, ``lng`` and ``points``, their
+        number. `library` is ``polars``, ``pandas``, ``arrow`` or ``geopandas``; of the last, trackintel
+        makes its ``Staypoints``.
+        """
+        import polars as pl
+
+        from tracearena.dataframes import export_frame
+
+        times = {"started_at": self.arrival_ms, "finished_at": self.departure_ms}
+        columns = {
+            "user_id": self.user_ids[self.user],
+            **{name: pl.Series(time).cast(pl.Datetime("ms", "UTC")) for name, time in times.items()},
+            "lat": self.latitude,
+            "lng": self.longitude,
+            "points": self.points,
+        }
+        return export_frame(pl.DataFrame(columns), library, position=("lat", "lng"))
+
     def as_gps(self) -> GpsTraces:
         """Return one point per stay, at its arrival, ready to be gridded."""
         return GpsTraces(
@@ -58,13 +80,13 @@ class StayPoints:
         )
 
 
-def find_stay_points(
-    traces: GpsTraces, *, radius_m: float = 200.0, min_duration_s: float = 1200.0
-) -> StayPoints:
-    """Find where each user stayed within a radius for some time.
+@take_point_frames
+def stay_points(traces: GpsTraces, *, radius_m: float = 200.0, min_duration_s: float = 1200.0) -> StayPoints:
+    """Return where each user stayed within a radius for some time.
 
     A stay is a maximal run of consecutive points of a user that lie within `radius_m` of its first
-    one and last at least `min_duration_s`; its place is their mean [1]_.
+    one and last at least `min_duration_s`; its place is their mean [1]_. A data frame of points is answered
+    with one of stays (`StayPoints.to_frame`).
 
     References
     ----------
@@ -74,7 +96,7 @@ def find_stay_points(
     --------
     >>> traces = GpsTraces.from_points([1] * 4, [0, 600_000, 1_500_000, 1_600_000],
     ...                                [40.0, 40.0002, 40.0001, 41.0], [116.0] * 4)
-    >>> stays = find_stay_points(traces)
+    >>> stays = stay_points(traces)
     >>> stays.latitude.round(4).tolist(), stays.points.tolist()
     ([40.0001], [3])
     """
@@ -149,7 +171,7 @@ def find_frequent_places(
     """Find where each user stopped, and how often.
 
     A stop is a stay, a run of points within `reach_m` of its first one that lasts `min_duration_s`
-    (as in `find_stay_points`); or an end, a point before or after which the user has no points for that
+    (as in `stay_points`); or an end, a point before or after which the user has no points for that
     long, as where somebody switches the receiver off at the door. Stops within `reach_m` of a longer one
     belong to its place, which lies at the median of its stops.
 

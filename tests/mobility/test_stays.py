@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracearena.errors import ParameterError
-from tracearena.mobility.stay_points import find_stay_points
+import tracearena as ta
+from tracearena.errors import DataError, ParameterError
+from tracearena.mobility import stay_points
 from tracearena.traces import GpsTraces
 from tracearena.traces.geodesy import distance_m
 
@@ -40,7 +41,7 @@ def test_stays_are_those_of_the_definition() -> None:
     traces = GpsTraces.from_points(
         np.repeat([1, 2, 3], 100), np.tile(np.arange(100) * 120_000, 3), latitude.ravel(), longitude.ravel()
     )
-    stays = find_stay_points(traces, radius_m=150, min_duration_s=900)
+    stays = stay_points(traces, radius_m=150, min_duration_s=900)
     expected = slow_stays(traces, 150, 900)
     assert len(expected) > 5
     assert stays.user.tolist() == [user for user, _, _ in expected]
@@ -52,10 +53,28 @@ def test_stays_are_those_of_the_definition() -> None:
 
 def test_a_stay_on_the_date_line_lies_on_the_date_line() -> None:
     traces = GpsTraces.from_points([1, 1], [0, 3_600_000], [0.0, 0.0], [179.9999, -179.9999])
-    assert abs(find_stay_points(traces).longitude[0]) == pytest.approx(180)
+    assert abs(stay_points(traces).longitude[0]) == pytest.approx(180)
 
 
 def test_nobody_stays_when_nobody_is_there() -> None:
-    assert len(find_stay_points(GpsTraces.from_points([], [], [], [], user_ids=[1]))) == 0
+    assert len(stay_points(GpsTraces.from_points([], [], [], [], user_ids=[1]))) == 0
     with pytest.raises(ParameterError, match="radius_m"):
-        find_stay_points(GpsTraces.from_points([1], [0], [0], [0]), radius_m=0)
+        stay_points(GpsTraces.from_points([1], [0], [0], [0]), radius_m=0)
+
+
+def test_a_table_of_points_is_answered_with_a_table_of_stays() -> None:
+    pytest.importorskip("geopandas")
+    traces = GpsTraces.from_points(
+        ["ann"] * 4, np.arange(4) * 900_000, [40.0, 40.0001, 40.0002, 41.0], [116.0, 116.0, 116.0, 117.0]
+    )
+    stays = ta.stay_points(traces.to_frame("pandas"))
+    assert stays.to_dict("records") == ta.stay_points(traces).to_frame("pandas").to_dict("records")
+    assert list(stays.columns) == ["user_id", "started_at", "finished_at", "lat", "lng", "points"]
+    assert stays.points.tolist() == [3]
+    on_map = ta.stay_points(traces.to_frame("geopandas"))
+    assert on_map.geometry.y.tolist() == pytest.approx([40.0001])
+
+
+def test_stays_are_those_of_points_alone() -> None:
+    with pytest.raises(DataError, match="stay_points works on GpsTraces; it got Traces"):
+        ta.stay_points(ta.simulate(users=1, days=1, seed=1))
