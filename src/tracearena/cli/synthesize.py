@@ -67,9 +67,9 @@ def synthesize(
         Path | None,
         typer.Option(
             "--model",
-            help="PPMTF and PrivateRoles: model file, written during training and used if it is finished. PPMTF "
-            "also resumes an unfinished one, and takes a folder with modelparameter_Itr<t>_*.csv of the PPMTF "
-            "tools.",
+            help="PPMTF and PrivateRoles: model file, written during training and used if it is finished. "
+            "PPMTF also resumes an unfinished one, and takes a folder with modelparameter_Itr<t>_*.csv of "
+            "the PPMTF tools.",
         ),
     ] = None,
     export: Annotated[

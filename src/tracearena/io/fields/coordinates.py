@@ -1,4 +1,4 @@
-"""Rules for GPS points, whatever their file: where on earth, in which order, from which year."""
+"""Rules for GPS points of any format: coordinates, order and dates."""
 
 from __future__ import annotations
 

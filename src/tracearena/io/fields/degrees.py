@@ -1,7 +1,7 @@
-"""Coordinates that are no degrees: metres of a map, cells of a grid, or latitudes where longitudes should be.
+"""Recognise coordinates that are not degrees (metres, cells of a grid) or that are swapped.
 
-One row does not tell; most rows do. What speaks against degrees is counted, so that a file that is read
-some rows after the others is judged as a whole.
+A single row is not enough evidence, but most rows are. The evidence against degrees is counted, so that a
+file that is read in chunks is judged as a whole.
 """
 
 from __future__ import annotations
