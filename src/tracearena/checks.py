@@ -1,4 +1,4 @@
-"""Checks of arguments: one set for the whole project, with one wording of the errors.
+"""Checks of arguments, with the same wording of errors in the whole project.
 
 A check returns nothing, or raises an error that names the value and what is allowed: `ParameterError` for
 parameters, `DataError` for an algorithm that is not trained or gets traces of the wrong kind.

@@ -1,6 +1,6 @@
 """Every Python block and every command that the pages print runs, and prints what they show.
 
-``TRACEARENA_UPDATE_DOCS=1 pytest tests/docs`` writes what is shown anew.
+``TRACEARENA_UPDATE_DOCS=1 pytest tests/docs`` updates what is shown.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ TEMPLATES = sorted(path for path in SOURCE.rglob("templates/**/*") if path.is_fi
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 _COUNTED = (
-    "answer|byte|candidate|cell|chart|class|column|count|day|defence|draw|event|file|folder|hit|instant|line|marker|"
-    "message|number|part|person|place|point|row|step|table|task|trace|trip|upload|user|visit|worker"
+    "answer|byte|candidate|cell|chart|class|column|count|day|defence|draw|event|feature|file|folder|hit|instant|line|"
+    "marker|message|number|object|part|person|place|point|row|step|table|task|trace|trip|upload|user|visit|worker"
 )
 _GROUPS = (
     "algorithm|attack|cell|class|column|command|defence|event|file|group|instant|line|machine|page|paper|part|"

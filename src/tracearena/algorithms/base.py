@@ -1,8 +1,8 @@
 """Base classes of algorithms: the common mixin, and six abstract kinds.
 
-Parameters are the fields of a keyword-only dataclass and do not change once given; two algorithms of a
-class with the same parameters are equal; `str` is the name that the papers write, `repr` shows every
-parameter. What `fit` learns has a name that ends with an underscore and is part of neither.
+Parameters are the fields of a keyword-only dataclass, and cannot be changed. Two algorithms of a class are
+equal if their parameters are. `str` returns the name in the notation of the papers, and `repr` shows all
+parameters. Attributes that `fit` learns have names that end with an underscore, and are part of neither.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The catalogue of algorithms, by their names in the papers.
 
-``create("MRLH(1,1,0.5)", "obfuscator")`` makes the object; ``str`` of the object gives the name
-back. The command line, sweeps and contests all go through here. A class from outside joins by
-its import path (``"my_package.my_module:MyAttack(3)"``) or by an entry point in the group
-``tracearena.algorithms`` whose name is the algorithm's name.
+``create("MRLH(1,1,0.5)", "obfuscator")`` makes the object; ``str`` of the object gives the name back. The
+command line, sweeps and contests use these functions. You can use your own class by its import path
+(``"my_package.my_module:MyAttack(3)"``), or register it with an entry point in the group
+``tracearena.algorithms`` that has the name of the algorithm.
 
 Classes are named by their import path, so that listing the catalogue imports none of them.
 """

@@ -1,8 +1,8 @@
 """Calls of algorithms that check the answer.
 
-Anybody may write an algorithm. One that raises, or returns something else than its kind should, ends in an
-error that names it and what is expected, before its answer reaches a score or a file. Algorithms from
-outside the project are tried on a few users first, so that a wrong answer costs little time.
+Users can write their own algorithms. If one raises an error or returns a wrong result, the error names it and
+what is expected, before the result reaches a score or a file. Algorithms that are not part of tracearena are
+first tried on a few users, so that mistakes are found quickly.
 """
 
 from __future__ import annotations

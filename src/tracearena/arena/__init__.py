@@ -1,4 +1,4 @@
-"""Experiments: releases are made, attacked and scored.
+"""Experiments: make releases, attack them, and score the results.
 
 `run_sweep` runs an `Ensemble` of attacks on many defences, `evaluate` measures synthetic traces,
 `pseudonymise` makes a release, and `tune` and `measure_fairness` compare teams.

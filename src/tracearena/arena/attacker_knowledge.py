@@ -1,7 +1,7 @@
 """Attackers with maximum and partial knowledge.
 
-`attack_synthetic` attacks synthetic traces with either; the other functions say what an attacker of a sweep
-knows and which attacks make sense for him.
+`attack_synthetic` attacks synthetic traces with either; the other functions define what an attacker of a
+sweep knows, and which attacks are then possible.
 """
 
 from __future__ import annotations

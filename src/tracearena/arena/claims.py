@@ -1,7 +1,7 @@
 """Claims of papers, tested on the data at hand.
 
-A `ClaimResult` says whether a statement holds here and the number behind it; figures print it as their title.
-What the papers claim, row by row with the commands that try it, is in `tracearena.papers.published_claims`.
+A `ClaimResult` has a statement, whether it holds here, and the number behind it; figures print it below their
+title. `tracearena.papers.published_claims` lists the claims of the papers with the commands that test them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many attacks on one release, which share common work.
+"""Many attacks on one release, with shared work.
 
 Attacks whose matchers are equal are fitted once and answer from one match. `strongest` runs every attack of
 the catalogue.

@@ -1,6 +1,6 @@
-"""Utility and privacy of synthetic traces, side by side.
+"""Utility and privacy of synthetic traces.
 
-Metrics know no attack, so this is where the two meet: the first layer that may import both.
+Metrics do not import attacks, so functions that use both are here.
 """
 
 from __future__ import annotations

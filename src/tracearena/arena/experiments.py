@@ -1,7 +1,7 @@
 """Experiments of the papers that need attacks and defences together.
 
-Fake traces against a location-based service [sglt], de-anonymisation of GPS trajectories [geo-ind], fairness
-over the teams of a contest [contest], and homes behind privacy zones.
+These are fake traces against a location-based service [sglt], de-anonymisation of GPS trajectories [geo-ind],
+fairness between the teams of a contest [contest], and homes behind privacy zones.
 """
 
 from __future__ import annotations

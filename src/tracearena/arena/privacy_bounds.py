@@ -1,8 +1,8 @@
 """Bounds of the trace-inference score s_T of a defence.
 
-The upper bound holds for every defence: what time profiles alone leave, without the release. The lower one
-is an estimate per defence: what an attacker leaves who knows the defence and the ID table. Intervals are
-bootstrapped over users.
+The upper bound holds for every defence: it is s_T under an attack that uses only time profiles, without the
+release. The lower one is an estimate for each defence: s_T under an attacker who knows the defence and the ID
+table. Intervals are bootstrap intervals over users.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Many defences against many attacks: `run_sweep`.
 
-Each defence releases the original traces, every attack is made on the release, and a `SweepRow` holds
-utility and privacy. With a `Checkpoint` an interrupted sweep resumes where it stopped.
+Each defence is applied to the original traces, every attack is run on the release, and a `SweepRow` has
+utility and privacy. With a `Checkpoint`, an interrupted sweep resumes where it stopped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Attacks that match pseudonyms to users first, and derive their answer from the match.
+"""Attacks that first match pseudonyms to users, and derive their answer from the match.
 
-A `Matcher` scores every user for every pseudonym. Re-identification takes the best user of each
-pseudonym; trace inference takes each user once, and gives her the trace of her pseudonym with the
+A `Matcher` scores every user for every pseudonym. Re-identification takes the best user of each pseudonym;
+trace inference takes each user once, and gives each user the trace of the matched pseudonym with the
 obfuscation undone. Attacks with equal matchers can share one match.
 """
 

@@ -1,7 +1,6 @@
-"""Classifiers that tell whose a window of a GPS trajectory is [geo-ind].
+"""Classifiers that recognise the user of a window of a GPS trajectory [geo-ind].
 
-A forest of randomised trees over a few numbers of each window, a recurrent network, and the windows that
-both of them read.
+They are a random forest on a few features of each window, and a recurrent network.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Finding homes behind privacy zones of GPS traces.
 
-First the ends of trips before and after each night with their headings, then a likelihood map of the circle
-that hides the home.
+The attack finds the ends of trips before and after each night with their headings, and then computes a
+likelihood map of the circle that hides the home.
 """
 
 from __future__ import annotations

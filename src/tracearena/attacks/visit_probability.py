@@ -1,7 +1,7 @@
 """VisitProb and HomeProb: naive Bayes over visited places ([contest] section 4.1).
 
-A trace is scored by its likelihood under each user's visit probabilities; HomeProb uses the events from
-8:00 to 9:00 alone.
+A trace is scored by its likelihood under each user's visit probabilities; HomeProb uses only the events from
+8:00 to 9:00.
 """
 
 from __future__ import annotations

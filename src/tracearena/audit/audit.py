@@ -1,4 +1,4 @@
-"""`assess`: every question about one file, or about a release of it."""
+"""`assess`: audit a file, or a release of it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Does the noise hold what it promises? Planted people, many runs, and a lower bound on ε.
+"""Lower bounds on ε from planted people (canaries) in many runs.
 
-Two data sets differ by one planted person (a canary). The tables are released many times from each, the
-attacker tells the two apart by the likelihood ratio of what is released, and how well this works bounds ε
-from below. Only the cells that the canary changes are drawn: all others have the same noise with and without
-her.
+Two data sets differ by one planted person (a canary). The tables are released many times from each, and the
+attacker distinguishes the two by the likelihood ratio of the releases; the success of this attack is a lower
+bound on ε. Only the cells that the canary changes are drawn, because all others have the same noise with and
+without the canary.
 """
 
 from __future__ import annotations

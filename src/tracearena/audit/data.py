@@ -1,4 +1,4 @@
-"""What an audit works on: the events of a file, the grid for heavy attacks, the cut, what is released."""
+"""The data of an audit: events, the grid for heavy attacks, the cut in time, and the release."""
 
 from __future__ import annotations
 

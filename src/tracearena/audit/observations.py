@@ -1,4 +1,4 @@
-"""Where and when people are on record, at any coarseness, and where they are at night and at work."""
+"""Places and times of people at any precision, and their places at night and at work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit is: the file, the answers to three questions, usefulness, and a verdict."""
+"""The result of an audit: the file, the answers to three questions, usefulness, and a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Singling out: how few points tell one person from all others, and at which coarseness that stops."""
+"""Singling out: how many points distinguish a person from all others, by precision of the points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usefulness: what planners do with traces, and how much of it is left, one number per task."""
+"""Usefulness of a release for six tasks of planners, one number per task."""
 
 from __future__ import annotations
 

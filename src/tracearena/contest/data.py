@@ -504,7 +504,7 @@ def mark_sensitive(traces: Traces, points: Places) -> Traces:
 
 # Letters to the teams: what to do, and until when.
 
-_LATER = "the organiser will say until when"
+_LATER = "at the time that the organiser announces"
 
 
 def format_team_letter(charter: ContestFile, team: str) -> str:
@@ -534,9 +534,9 @@ def format_team_letter(charter: ContestFile, team: str) -> str:
         [
             f"To team {charter.team_label(team)}.",
             "This folder is only for your team. It contains the traces of your people: reftraces_… are the "
-            "days that every attacker will know, and orgtraces_… are the days that you defend. Show "
-            "orgtraces_… to nobody. info_region.csv says where the regions are, info_time.csv says what the "
-            "times mean, and contest.toml has all rules.",
+            "days that every attacker will know, and orgtraces_… are the days that you defend. Do not show "
+            "orgtraces_… to anybody. info_region.csv says where the regions are, info_time.csv says what "
+            "the times mean, and contest.toml has all rules.",
             f"Now: change your original traces so that they stay useful (utility at least "
             f"{rules.utility_threshold:g}) and reveal as little as possible, and hand in {hand_in}, {until}. "
             f"{_name_challenges(rules)}Below its header reg_id, a file has one cell per row of orgtraces_…, "

@@ -1,4 +1,4 @@
-"""What is wrong in an archive: differences between two results, and uploads that are not accounted for.
+"""Problems of an archive: differences between two results, and uploads without a receipt or a result.
 
 Tables and JSON are compared cell by cell, numbers up to rounding.
 """

@@ -1,7 +1,7 @@
 """A simulated contest in memory, with invented teams and virtual users of the embedded city.
 
-Data for everybody, defences, the judge's utility check, pseudonyms and commitments, everybody
-against everybody, the judge's sample attacks, board and awards; all from one seed.
+The simulation makes the data, runs defences, the utility check, pseudonyms and commitments, lets all teams
+attack each other, runs the judge's sample attacks, and computes board and awards, all from one seed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The files of a contest's folder: which of them count by their names, and why others do not.
 
-Nothing is opened here but the contest's file and the list of arrivals; `tracearena.contest.file_judge`
-reads the other files.
+Only the contest file and the list of arrivals are opened here; `tracearena.contest.file_judge` reads the
+other files.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The same blocks in the workers of a Dask cluster.
+"""Blocks of work on the workers of a Dask cluster.
 
-Everything that a task needs is an argument of the task or of one that it depends on, so that the
-scheduler can have it made again: a worker that dies costs time, not the result.
+Everything that a task needs is an argument of this task or of one that it depends on, so that the scheduler
+can compute it again. If a worker dies, the work takes longer, but the result is the same.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where work runs: threads, cluster, progress and chunk size, set by a context manager.
 
-They are set around a call with `use`, and are part of no signature.
+They are set with `use`, and are not parameters of functions.
 """
 
 from __future__ import annotations

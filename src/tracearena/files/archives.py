@@ -1,4 +1,4 @@
-"""Archives, zip and tar, file by file: within limits, with plain files and plain names only."""
+"""Read ZIP and tar archives file by file, within limits, with plain files and plain names only."""
 
 from __future__ import annotations
 

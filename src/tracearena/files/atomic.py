@@ -1,9 +1,9 @@
 """Atomic outputs: files that appear under their names only when all of them are complete.
 
-Every file or folder is written under a temporary name and renamed at the end; what a killed run left
-under such names is removed by the next. Outputs written inside `replacing_all` are renamed together, with
-a journal. Until the next run has undone the journal of a killed one, some outputs are new and others old:
-the ``.part`` file next to them is the only sign of it.
+Every file or folder is written under a temporary name and renamed at the end; the next run removes the
+leftovers of a killed run. Outputs written inside `replacing_all` are renamed together, with a journal. If a
+run is killed during the renaming, some outputs are new and others old until the next run has undone the
+journal. The ``.part`` file next to them shows this.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of one data set on common ground: the same places under the same indices, the same instants.
+"""Bring files of one data set to the same places, with the same indices, and to the same instants.
 
 A table names the places that its own events have, and counts days from its own first one. Two tables,
 such as reference and original traces, therefore differ in both, though they are of the same city and year.

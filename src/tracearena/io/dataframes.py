@@ -1,4 +1,4 @@
-"""Data frames of any library, as the rows that readers take."""
+"""Convert data frames of any library to the rows that readers take."""
 
 from __future__ import annotations
 

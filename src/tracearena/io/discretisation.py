@@ -1,4 +1,4 @@
-"""From check-ins to traces: places by grid, by rank or as they are; instants by the clock."""
+"""From check-ins to traces: places from a grid, the most visited or all places; instants of a clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who got which number in a format that holds numbers only: a secret table, the way back.
+"""Secret tables of the numbers that users get in formats whose user ids are numbers.
 
 The key of a file stands next to it as ``NAME.users.csv`` (``user_id,original_id``). Two files whose
 users were numbered by one key can be compared; `check_same_numbers` finds those that were not.

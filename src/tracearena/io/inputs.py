@@ -1,8 +1,7 @@
-"""What traces are read from: a file, a folder or an archive, looked at once.
+"""Inputs of traces: files, folders and archives, which are inspected once.
 
-A command makes one `Input` of each path it is given and passes it on. The input knows the first bytes, the
-columns and the format of the path, and whether it holds events or GPS points. Each is found out when it is
-first asked for, and kept.
+A command creates one `Input` for each path. The input has the first bytes, the columns and the format of the
+path, and whether it has events or GPS points. Each of these is determined on first use, and cached.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a caller says about reading: how a table is laid out, and which places and instants to make.
+"""Options for reading: the layout of a table, and the choice of places and instants.
 
 The keywords are declared once, as `ReadOptions`; `Layout` and `Choices` are the same in parsed form.
 """

@@ -1,4 +1,4 @@
-"""Files of places and of pseudonyms, in every format they come in.
+"""Files of places and of pseudonyms, in all formats.
 
 `read_places` and `write_places` go by the file's columns; `read_pseudonyms` reads tables that pair pseudonyms
 with users.

@@ -1,4 +1,4 @@
-"""Rows of GPS points, as tables and data frames hold them, to GPS traces."""
+"""Convert rows of GPS points from tables and data frames to GPS traces."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Read traces in any format: events and GPS points, from files, folders, archives and data frames.
 
-`read` finds out the format and reads a path or a data frame; below are the readers of one file, of rows
-of a table, and of a folder.
+`read` determines the format and reads a path or a data frame. The other functions read one file, rows of a
+table, or a folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read what is released of traces: the contest's files, tables, and plain traces of any format."""
+"""Read released traces: the contest's files, tables, and plain traces in any format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file got wrong, and what became of it: one report for events and for GPS points."""
+"""Reports of the problems of a file, for events and for GPS points."""
 
 from __future__ import annotations
 

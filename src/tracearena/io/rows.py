@@ -1,7 +1,6 @@
-"""Rows of events and of GPS points alike: whose, when and where, read from whatever columns hold it.
+"""Rows of events and of GPS points: read users, times and coordinates from columns of any type.
 
-Both kinds of tables have their ids, times and coordinates read here, and what cannot be read is
-called the same.
+Both kinds of tables use these functions, so they have the same names for problems.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A text file of any size, packed or not, as pieces of whole rows."""
+"""Read a text file of any size, compressed or not, in pieces of complete rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One door to write all formats: events, releases and GPS points alike."""
+"""Write events, releases and GPS points in all formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of any size: which are worked on a few users at a time, and how one becomes another."""
+"""Tables of any size: decide whether to process them in chunks of users, and do so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job says while it runs: notes, how far it is, and what is there after an interruption.
+"""Messages of a running job: notes, progress, and which outputs exist after an interruption.
 
 Notes go to the logger ``tracearena``, unless a program listens to them itself, as the command line does.
 """

@@ -1,4 +1,4 @@
-"""Where a job writes, what it draws, and which options it has no use for."""
+"""Outputs and seeds of a job, and options that do not apply to it."""
 
 from __future__ import annotations
 

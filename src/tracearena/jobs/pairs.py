@@ -1,6 +1,6 @@
-"""Reading several files of one data set, and bringing them to the same places, instants and users.
+"""Read several files of one data set, with the same places, instants and users.
 
-Small files are read whole; large tables are read a few users at a time.
+Small files are read completely; large tables are read a few users at a time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a job reads its inputs: one record of options for all of them, as the command line writes them."""
+"""Options for reading the inputs of a job, in the notation of the command line."""
 
 from __future__ import annotations
 

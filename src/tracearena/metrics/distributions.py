@@ -1,9 +1,9 @@
 """Distributions of people over places and times: population, visit fractions, clusters.
 
-In every function `traces` are judged against a `reference` (the testing traces, say), and 0 is
-perfect. Where traces are synthetic, each day of a user is a trace of its own; with ``by_day`` a
-metric is taken for every day number over all users and then averaged, so that each comparison has
-one trace per user. ``traces=None`` is the uniform baseline: every place equally likely.
+All functions compare `traces` with a `reference` (such as the testing traces); 0 is perfect. In synthetic
+traces, each day of a user is a separate trace. With ``by_day``, a metric is computed for every day number
+over all users and then averaged, so that each comparison has one trace per user. ``traces=None`` is the
+uniform baseline: every place is equally likely.
 """
 
 from __future__ import annotations

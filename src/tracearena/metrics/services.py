@@ -1,4 +1,4 @@
-"""Usefulness for services: POI accuracy of a release, and what published fake traces keep of real ones."""
+"""Usefulness for services: POI accuracy of a release, and how similar fake traces are to real ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Similarity of two users' mobility, geographic and semantic ([sglt] sections 3.3 and 3.4).
 
-Geographic: do they visit the same places, and move between them alike? Semantic: the same, wherever
-their places are, under the best mapping of one user's places to the other's.
+Geographic similarity compares the visited places and the moves between them. Semantic similarity does the
+same under the best mapping of one user's places to the other's, wherever these places are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Distances between transition matrices.
 
-In every function `traces` are judged against a `reference`, and 0 is perfect; ``traces=None`` is
-the uniform baseline. Distances on the ground are in bins: the city box is cut into 20 bins a side.
+All functions compare `traces` with a `reference`; 0 is perfect, and ``traces=None`` is the uniform baseline.
+Distances on the ground are in bins: each side of the box of the city has 20 bins.
 """
 
 from __future__ import annotations

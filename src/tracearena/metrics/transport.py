@@ -1,4 +1,4 @@
-"""Exact earth mover's distances on the map, for which the extra ``[emd]`` is needed.
+"""Exact earth mover's distances on the map; they need the extra ``[emd]``.
 
 [ppmtf] section 4.3 calls the distance in two dimensions too expensive and projects on the axes, [contest] on
 50 directions. A row of a transition matrix has few places, and only what differs must be moved, so a

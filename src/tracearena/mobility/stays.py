@@ -1,4 +1,4 @@
-"""Stay points: where somebody stopped for a while."""
+"""Stay points: places where a person stopped for some time."""
 
 from __future__ import annotations
 

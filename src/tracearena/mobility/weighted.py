@@ -1,4 +1,4 @@
-"""One view of original and of obfuscated traces: events that spread their weight over places."""
+"""A common view of original and obfuscated traces: events whose weight is divided among places."""
 
 from __future__ import annotations
 

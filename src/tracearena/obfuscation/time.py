@@ -1,11 +1,11 @@
 """Defences that change times: swapping, rounding, thinning and shuffling.
 
-Places are not all that tells people apart: the hours at which somebody comes, and the time since the last
-visit, are a fingerprint that every defence of places leaves. These defences change times and keep places.
-They work on events and on GPS points, and follow a defence of places in a `Pipeline`.
+Times alone can identify people: the hours of visits, and the intervals between them, are a fingerprint that
+defences of places do not change. The defences here change times and keep places. They work on events and on
+GPS points, and follow a defence of places in a `Pipeline`.
 
-All of them work in local time. That of events is in the traces. Points have none: each person's is that of
-the zone at the median of their points, unless the setting `timezone` names one for all.
+All of them work in local time. Events have a local time. For GPS points, the zone is that at the median of
+each person's points, unless the setting `timezone` sets one zone for all.
 """
 
 from __future__ import annotations

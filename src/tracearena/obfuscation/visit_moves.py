@@ -1,8 +1,8 @@
-"""Visits moved within a budget of utility: what cluster averaging, Decoy and Impostor share.
+"""Move visits within a budget of utility, for cluster averaging, Decoy and Impostor.
 
-Each of these defences gives the visits of a user the counts of a *model*, the average of her cluster or a
-partner, at the least total distance. A visit that moves by d km loses min(d / `limit_km`, 1) of its utility,
-the rule of the score s_U ([contest] section 3.4), and the losses of all users are paid from one budget.
+Each of these defences moves the visits of a user by optimal transport to the counts of a *model*: the average
+of the cluster, or a partner. A visit that moves by d km loses min(d / `limit_km`, 1) of its utility, the rule
+of the score s_U ([contest] section 3.4), and the losses of all users are paid from one budget.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""When rows of traces are on the wall clock, and the way back from changed local times.
+"""Local times of the rows of traces, and the conversion of changed local times back to traces.
 
-Defences of time work on local milliseconds alone. What differs between events and points is here: where local
-time comes from, what a changed one becomes, and what else in the traces would tell the old order.
+Defences of time work only on local milliseconds. This module handles the differences between events and
+points: the source of local time, the conversion of changed times, and other data that would reveal the old
+order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page of ``tracearena describe``: where, when, who, and what was wrong with the file."""
+"""The page of ``tracearena describe``: places, times, users, and problems of the file."""
 
 from __future__ import annotations
 

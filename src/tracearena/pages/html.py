@@ -1,4 +1,4 @@
-"""`Page`, one HTML file with everything in it, and how values, dates, colours and scale bars look."""
+"""`Page`, a self-contained HTML file, and the format of values, dates, colours and scale bars."""
 
 from __future__ import annotations
 

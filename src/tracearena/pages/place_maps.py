@@ -1,4 +1,4 @@
-"""Maps for Plotly that keep the shape of the ground: longitudes shrink by the cosine of the latitude."""
+"""Maps for Plotly with a true aspect ratio: longitudes are scaled by the cosine of the latitude."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which column of a table is which: one table of the names people use, one matcher.
+"""Find the role of each column of a table by common names.
 
-Names are matched without regard to case, accents, blanks, ``_``, ``-``, ``.``, ``:``, ``/`` and ``#``. A name
-that means something else in some table is not among them: ``id`` numbers rows as often as people.
+Case, accents, blanks, ``_``, ``-``, ``.``, ``:``, ``/`` and ``#`` are ignored. Ambiguous names are not in the
+list: ``id``, for example, numbers rows as often as people.
 """
 
 from __future__ import annotations

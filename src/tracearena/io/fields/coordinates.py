@@ -1,4 +1,4 @@
-"""Rules for coordinates and GPS points, whatever their file: degrees on earth, in order, of this century."""
+"""Rules for coordinates and GPS points of any format: degrees on earth, order and dates."""
 
 from __future__ import annotations
 

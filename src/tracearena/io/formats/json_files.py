@@ -11,7 +11,7 @@ GeoJSON: points with properties, and lines with a time for each of their positio
 - OGC Moving Features JSON: ``MovingPoint`` with ``coordinates`` and ``datetimes``, in a feature
   (``temporalGeometry``) or alone as MobilityDB writes it, with ``sequences`` of them too.
 
-A collection, a single feature, and one feature a line (``.geojsonl``) are read. An old ``crs`` member
+A collection, a single feature, and one feature per line (``.geojsonl``) are read. An old ``crs`` member
 with another coordinate system than WGS84 is heeded.
 """
 
@@ -206,7 +206,7 @@ def _find_line_times(feature: dict[str, Any], properties: dict[str, Any]) -> Any
 
 
 def write_geojson(traces: GpsTraces | Traces, path: str | PathLike[str]) -> None:
-    """Write a collection of points, one feature a line, with the columns of a table as properties."""
+    """Write a collection of points, one feature per line, with the columns of a table as properties."""
     frame = traces.to_frame()
     latitude, longitude = (frame[find_roles(frame.columns)[role]] for role in ("lat", "lon"))
     properties = frame.drop(latitude.name, longitude.name).with_columns(_format_times(frame))

@@ -1,4 +1,4 @@
-"""One look at all rows of a table: who is in it, how often, in which order, and what cannot be used."""
+"""A first pass over all rows of a table: its users, their numbers of rows, the order, and unusable rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comma-separated tables whose every cell is checked, and the faults it takes to say what is wrong."""
+"""Comma-separated tables in which every cell is checked, and their faults."""
 
 from __future__ import annotations
 

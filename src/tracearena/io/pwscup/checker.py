@@ -1,4 +1,4 @@
-"""The grammar of PWS Cup files: columns and what may stand in them, faults of lines, reading and writing."""
+"""The grammar of PWS Cup files: columns, allowed values, faults, reading and writing."""
 
 from __future__ import annotations
 

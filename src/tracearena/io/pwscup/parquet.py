@@ -1,7 +1,7 @@
-"""What a Parquet file says of itself, read before anything is unpacked: columns, rows and sizes.
+"""The metadata of a Parquet file (columns, rows and sizes), read before anything is unpacked.
 
-A footer may lie, so the header of every page is looked at too. Both are structures of Thrift's compact
-protocol, which is all that is understood here.
+A footer may contain wrong values, so the header of every page is read too. Both are structures of Thrift's
+compact protocol.
 
 References
 ----------
