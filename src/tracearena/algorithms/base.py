@@ -1,4 +1,4 @@
-"""Base classes of algorithms: the common mixin, and six abstract kinds.
+"""Base classes of algorithms: the common mixin, and seven abstract kinds.
 
 Parameters are the fields of a keyword-only dataclass and do not change once given; two algorithms of a
 class with the same parameters are equal; `str` is the name that the papers write, `repr` shows every
@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 Given = TypeVar("Given", "Traces", "GpsTraces")
 Made = TypeVar("Made", "ObfuscatedTraces", "GpsTraces")
 Kind = Literal[
-    "obfuscator", "reidentification", "trace-inference", "synthesizer", "gps-obfuscator", "gps-attack"
+    "obfuscator",
+    "reidentification",
+    "trace-inference",
+    "synthesizer",
+    "gps-obfuscator",
+    "gps-attack",
+    "gps-synthesizer",
 ]
 
 
@@ -241,8 +247,23 @@ class Synthesizer(Algorithm, ABC):
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``."""
 
 
+class GpsSynthesizer(Algorithm, ABC):
+    """Learns from GPS traces, and generates synthetic trips for each training user."""
+
+    kind: ClassVar[Kind] = "gps-synthesizer"
+
+    @abstractmethod
+    def fit(self, traces: GpsTraces, *, seed: SeedLike = None) -> Self:
+        """Learn from the training traces."""
+
+    @abstractmethod
+    def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> GpsTraces:
+        """Return synthetic trips of all training users."""
+
+
 _BASES: tuple[type[Algorithm], ...] = (
     Obfuscator, ReidentificationAttack, TraceInferenceAttack, Synthesizer, GpsObfuscator, GpsAttack,
+    GpsSynthesizer,
 )  # fmt: skip
 KINDS: Mapping[str, type[Algorithm]] = {base.kind: base for base in _BASES}
 """What a class of each kind derives from."""
@@ -289,6 +310,12 @@ WORDING: Mapping[Kind, Wording] = {
     "synthesizer": Wording(
         "synthesizer", "a synthesizer", "synthesizers", "tracearena synthesize NAME IN OUT"
     ),
+    "gps-synthesizer": Wording(
+        "synthesizer",
+        "a synthesizer of GPS trips",
+        "synthesizers of GPS trips",
+        "tracearena synthesize NAME IN OUT",
+    ),
 }
 """Every kind, in the order in which users meet them."""
 
@@ -297,7 +324,7 @@ _GROUPS: Mapping[str, tuple[Kind, ...]] = {
     "gps-defences": ("gps-obfuscator",),
     "attacks": ("reidentification", "trace-inference", "gps-attack"),
     "gps-attacks": ("gps-attack",),
-    "synthesizers": ("synthesizer",),
+    "synthesizers": ("synthesizer", "gps-synthesizer"),
 }
 KIND_WORDS: tuple[str, ...] = (*_GROUPS, "reidentification", "trace-inference")
 """What users write for the kinds they ask for."""

@@ -9,13 +9,16 @@ from .transitions import (
     transition_matrix,
     visit_counts,
 )
+from .trips import Trips, cut_trips
 
 __all__ = [
     "AggregateMobility",
     "MobilityProfiles",
     "Periods",
     "SparseTensor",
+    "Trips",
     "UserTransitions",
+    "cut_trips",
     "departures",
     "has_transitions",
     "statistics",
