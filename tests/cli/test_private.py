@@ -119,11 +119,25 @@ def test_times_without_an_interval_are_refused(folder: Path) -> None:
     refused = synthesize(folder, *public)
     assert refused.status == 2
     assert "needs --interval" in refused.err
-    done = synthesize(folder, *public, "--interval", "1h", "--model", "model.json")
+    refused = synthesize(folder, *public, "--interval", "1h")
+    assert refused.status == 2
+    assert "needs --timezone" in refused.err
+    zone = ("--interval", "1h", "--timezone", "Asia/Tokyo")
+    done = synthesize(folder, *public, *zone, "--model", "model.json")
     assert done.status == 0, done.err
     model = json.loads((folder / "model.json").read_text())
     assert model["places"]["ids"] == ["p0", "p1", "p2", "never"]
     assert model["clock"]["instants_per_day"] == 24
+
+
+def test_numbered_times_are_refused(folder: Path) -> None:
+    # Whether instant 0 is the number 0 or 1 would depend on a single event.
+    (folder / "data.csv").write_text("user,time,place\n1,1,p0\n1,2,p1\n2,1,p0\n")
+    (folder / "venues.csv").write_text("place,lat,lng\np0,35,139\np1,35.1,139\n")
+    zone = ("--interval", "1h", "--timezone", "Asia/Tokyo")
+    refused = synthesize(folder, "--virtual-users", 3, "--places", "venues.csv", *zone)
+    assert refused.status == 2
+    assert not (folder / "data.csv.budget.json").exists()
 
 
 def test_shares_are_used(folder: Path) -> None:

@@ -138,6 +138,11 @@ def check_private_inputs(
             raise ParameterError(
                 f"{name} needs --interval, such as 1h: the instants that the data has are not public"
             )
+    has_zone = reading.timezone is not None or reading.utc_hours
+    if not has_zone and (reading.cuts_rows or (name == "PrivateRoles" and not source.has_instants)):
+        raise ParameterError(
+            f"{name} needs --timezone, such as Asia/Tokyo: the zone where most of the data lies is not public"
+        )
     if seed is not None and not not_private:
         raise ParameterError(
             f"{name}: noise with --seed can be repeated, and anyone who guesses the seed can remove it "

@@ -205,6 +205,10 @@ def synthesize(
     else:
         training, _ = reading.read_events(source)
         training = training if slots is None else training.with_slots(slots)
+    if kind is PrivateRoles and not source.has_instants and training.clock.first_day is None:
+        raise ParameterError(
+            f"{file}: {name} needs times, not numbers, which are counted from the first of all"
+        )
     root = seed_sequence(choose_release_seed(seed))
     synthesizer: Any
     if kind is PPMTF:
