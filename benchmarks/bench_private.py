@@ -6,9 +6,9 @@
 Prints, for simulated cities of 24 instants a day, TP-TV and TM-EMD of 20,000 virtual people against people of
 another seed, as mean and standard deviation over the seeds of the noise, next to SGD and Uniform, which
 promise nothing; the same for people flow Tokyo, the contest's Osaka sample and Gowalla check-ins, next to
-PPMTF too; then canary audits (also of `PrivateTrips`), the membership of training people by the linker, and seconds. Everybody's days
-are pooled: figures with one comparison per day are larger. No parameter was chosen on anything that is
-measured here.
+PPMTF too; then canary audits (also of `PrivateTrips`), the membership of training people by the linker, and
+seconds. Everybody's days are pooled: figures with one comparison per day are larger. No parameter was chosen
+on anything that is measured here.
 """
 
 from __future__ import annotations

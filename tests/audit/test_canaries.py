@@ -74,7 +74,8 @@ def test_no_bound_of_trips_exceeds_its_claim(unit: str) -> None:
     assert [one.table for one in found] == [*TRIP_TABLES, "all"]
     assert all(one.holds for one in found)
     assert found[-1].claim == pytest.approx(8)
-    assert found[-1].lower > 2
+    assert found[0].lower > 0.4 * found[0].claim
+    assert found[-1].lower > 1
 
 
 @pytest.mark.parametrize("broken", ["ends", "turns", "density"])

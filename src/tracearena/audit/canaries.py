@@ -97,10 +97,12 @@ def list_trip_canaries(unit: str) -> dict[str, list[tuple[Floats, Floats]]]:
     """Return planted trips by name, as positions in the box; as many of a person, or one."""
     t = np.linspace(0, 1, 60, endpoint=False)
     line, still = (t, t), (np.full(FEWEST_POINTS, 0.9), np.full(FEWEST_POINTS, 0.1))
+    to_and_fro = np.tile([0.45, 0.55], 30), np.full(60, 0.9)
     if unit == "trip":
-        return {"across the box": [line], "at one place": [still]}
+        return {"across the box": [line], "at one place": [still], "to and fro": [to_and_fro]}
     return {
         "across the box": [line],
+        "to and fro": [to_and_fro],
         "a hundred trips at one place": [still] * 100,
         "a thousand trips everywhere": [((t + i / 7) % 1, (t * (i % 5) + i / 11) % 1) for i in range(1000)],
     }
@@ -166,8 +168,10 @@ def audit_canaries(
         budget, without, planted = _plan_roles(algorithm, counting or roles.count_tables)
     bounds = len(budget.costs) + 1
 
-    def measure(name: str, cost: Cost) -> float:
-        return cost.table.measure(planted[name][cost.table.name] - without[cost.table.name])
+    def measure(name: str, cost: Cost) -> tuple[float, float]:
+        """Return how much a canary changes a table, to 1 %, and how much its cell that changes most."""
+        change = planted[name][cost.table.name] - without[cost.table.name]
+        return round(cost.table.measure(change), 2), float(np.abs(change).max())
 
     found = []
     for done, cost in enumerate(budget.costs, start=1):
@@ -177,7 +181,14 @@ def audit_canaries(
         ratios = draw_ratios(budget, [cost], without, planted[canary], number, source)
         found.append(_bound(cost.table.name, canary, cost, budget.delta, ratios, needed, bounds))
         report(done, bounds)
-    canary = max(planted, key=lambda name: sum(measure(name, one) * one.epsilon for one in budget.costs))
+
+    def measure_all(name: str) -> tuple[float, float]:
+        every = [(one.epsilon, measure(name, one)) for one in budget.costs]
+        return sum(share * norm for share, (norm, _) in every), sum(
+            share * most for share, (_, most) in every
+        )
+
+    canary = max(planted, key=measure_all)
     number = min(runs, 5_000)
     ratios = draw_ratios(budget, budget.costs, without, planted[canary], number, source)
     lower = bound_epsilon(*ratios, delta=budget.delta, bounds=bounds)
