@@ -1,4 +1,4 @@
-"""What does `PrivateRoles` keep, what does it cost, and does its guarantee survive an audit?
+"""What do `PrivateRoles` and its releases keep and cost, and do the guarantees survive an audit?
 
     bench_private.py [--parts city,data,canaries,membership,cost] [--shared FOLDER] [--people N,N] [--fits N]
                      [--runs N]
@@ -6,9 +6,9 @@
 Prints, for simulated cities of 24 instants a day, TP-TV and TM-EMD of 20,000 virtual people against people of
 another seed, as mean and standard deviation over the seeds of the noise, next to SGD and Uniform, which
 promise nothing; the same for people flow Tokyo, the contest's Osaka sample and Gowalla check-ins, next to
-PPMTF too; then canary audits, the membership of training people by the linker, and seconds. Everybody's days
-are pooled: figures with one comparison per day are larger. No parameter was chosen on anything that is
-measured here.
+PPMTF too; then canary audits (also of `PrivateTrips`), the membership of training people by the linker, and
+seconds. Everybody's days are pooled: figures with one comparison per day are larger. No parameter was chosen
+on anything that is measured here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tracearena.audit.canaries import audit_canaries
 from tracearena.audit.synthetic import assess_synthetic
 from tracearena.io import ppmtf
 from tracearena.metrics import tm_emd, tp_tv
-from tracearena.synthesis import PPMTF, SGD, PrivateRoles, Uniform
+from tracearena.synthesis import PPMTF, SGD, PrivateRoles, PrivateTrips, Uniform
 from tracearena.traces import Clock
 
 CLOCK = Clock(instants_per_day=24)
@@ -130,14 +130,16 @@ def halve(traces: Any) -> tuple[Any, Any]:
 
 def canaries(runs: int) -> None:
     for epsilon in (0.5, 1.0, 2.0):
-        print(f"PrivateRoles({epsilon:g})")
-        for one in audit_canaries(PrivateRoles(epsilon=epsilon), runs=runs):
-            verdict = "holds" if one.holds else "BROKEN"
-            print(
-                f"  {one.table}: at least {one.lower:.3f}, claimed {one.claim:.3f}, {one.runs:,} runs "
-                f"({one.needed:,} for 99 % power), {verdict}",
-                flush=True,
-            )
+        trips = (PrivateTrips(epsilon=epsilon, unit=unit) for unit in ("user", "trip"))
+        for algorithm in (PrivateRoles(epsilon=epsilon), *trips):
+            print(algorithm)
+            for one in audit_canaries(algorithm, runs=runs):
+                verdict = "holds" if one.holds else "BROKEN"
+                print(
+                    f"  {one.table}: at least {one.lower:.3f}, claimed {one.claim:.3f}, {one.runs:,} runs "
+                    f"({one.needed:,} for 99 % power), {verdict}",
+                    flush=True,
+                )
 
 
 def membership() -> None:

@@ -13,9 +13,11 @@ import pytest
 
 from tracearena.audit.canaries import audit_canaries, bound_epsilon, bound_mu, count_runs
 from tracearena.cities.city import regions
-from tracearena.synthesis.private import Cost, OpenDPNoise, PrivateRoles, SeededNoise
+from tracearena.mobility import Trips
+from tracearena.synthesis.private import Cost, OpenDPNoise, PrivateRoles, PrivateTrips, SeededNoise
 from tracearena.synthesis.private.roles import PublicFrame, count_tables
-from tracearena.synthesis.private.tables import Ints
+from tracearena.synthesis.private.tables import Ints, Unit
+from tracearena.synthesis.private.trips import count_tables as count_trips
 from tracearena.traces import Clock, Traces
 
 TABLES = ("homes", "works", "commutes", "arrivals", "roles", "visits")
@@ -58,6 +60,50 @@ def test_a_table_without_noise_is_noticed(broken: str) -> None:
     found = {
         one.table: one for one in audit_canaries(PrivateRoles(epsilon=4), runs=4000, noise=Forgetful(rng))
     }
+    assert not found[broken].holds
+
+
+TRIP_TABLES = tuple(one.table.name for one in PrivateTrips(epsilon=1).plan().costs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["user", "trip"])
+def test_no_bound_of_trips_exceeds_its_claim(unit: str) -> None:
+    pytest.importorskip("opendp")
+    found = audit_canaries(PrivateTrips(epsilon=8, unit=unit), runs=400, noise=OpenDPNoise())
+    assert [one.table for one in found] == [*TRIP_TABLES, "all"]
+    assert all(one.holds for one in found)
+    assert found[-1].claim == pytest.approx(8)
+    assert found[0].lower > 0.4 * found[0].claim
+    assert found[-1].lower > 1
+
+
+@pytest.mark.parametrize("broken", ["ends", "turns", "density"])
+def test_a_bound_of_trips_off_by_two_is_noticed(broken: str) -> None:
+    def doubled(one: Trips, unit: Unit) -> Mapping[str, Ints]:
+        tables = count_trips(one, unit)
+        return tables | {broken: 2 * tables[broken]}
+
+    found = audit_canaries(PrivateTrips(epsilon=20), runs=20_000, noise=seeded(), counting=doubled)
+    assert [one.table for one in found if not one.holds and one.table != "all"] == [broken]
+
+
+def test_weights_that_forget_how_many_trips_a_person_has_are_noticed() -> None:
+    def counted_as_trips(one: Trips, unit: Unit) -> Mapping[str, Ints]:
+        return count_trips(one, "trip")
+
+    found = audit_canaries(PrivateTrips(epsilon=1), runs=2000, noise=seeded(), counting=counted_as_trips)
+    assert not any(one.holds for one in found if one.table not in ("moves", "turns"))
+
+
+@pytest.mark.parametrize("broken", TRIP_TABLES)
+def test_a_table_of_trips_without_noise_is_noticed(broken: str) -> None:
+    class Forgetful(SeededNoise):
+        def add(self, values: Ints, cost: Cost) -> Ints:
+            return values if cost.table.name == broken else super().add(values, cost)
+
+    noise = Forgetful(np.random.default_rng(2))
+    found = {one.table: one for one in audit_canaries(PrivateTrips(epsilon=4), runs=2000, noise=noise)}
     assert not found[broken].holds
 
 

@@ -119,11 +119,25 @@ def test_times_without_an_interval_are_refused(folder: Path) -> None:
     refused = synthesize(folder, *public)
     assert refused.status == 2
     assert "needs --interval" in refused.err
-    done = synthesize(folder, *public, "--interval", "1h", "--model", "model.json")
+    refused = synthesize(folder, *public, "--interval", "1h")
+    assert refused.status == 2
+    assert "needs --timezone" in refused.err
+    zone = ("--interval", "1h", "--timezone", "Asia/Tokyo")
+    done = synthesize(folder, *public, *zone, "--model", "model.json")
     assert done.status == 0, done.err
     model = json.loads((folder / "model.json").read_text())
     assert model["places"]["ids"] == ["p0", "p1", "p2", "never"]
     assert model["clock"]["instants_per_day"] == 24
+
+
+def test_numbered_times_are_refused(folder: Path) -> None:
+    # Whether instant 0 is the number 0 or 1 would depend on a single event.
+    (folder / "data.csv").write_text("user,time,place\n1,1,p0\n1,2,p1\n2,1,p0\n")
+    (folder / "venues.csv").write_text("place,lat,lng\np0,35,139\np1,35.1,139\n")
+    zone = ("--interval", "1h", "--timezone", "Asia/Tokyo")
+    refused = synthesize(folder, "--virtual-users", 3, "--places", "venues.csv", *zone)
+    assert refused.status == 2
+    assert not (folder / "data.csv.budget.json").exists()
 
 
 def test_shares_are_used(folder: Path) -> None:
@@ -155,3 +169,95 @@ def test_the_guarantee_is_audited_with_canaries() -> None:
     refused = tracearena("audit-privacy", "SGD")
     assert refused.status == 2
     assert "has no guarantee to audit" in refused.err
+
+
+BOX = "34.9,150.0,35.0,150.12"
+
+
+@pytest.fixture(scope="module")
+def gps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("gps")
+    for name, seed in (("gps.csv", 1), ("others.csv", 2)):
+        made = tracearena(
+            "city", name, "--mode", "gps", "--users", 6, "--days", 5, "--seed", seed, folder=folder
+        )
+        assert made.status == 0, made.err
+    return folder
+
+
+def synthesize_trips(folder: Path, *more: object, name: str = "PrivateTrips(1)") -> Done:
+    return tracearena("synthesize", name, "gps.csv", "out.csv", *more, "--json", folder=folder)
+
+
+def test_virtual_trips_are_written_and_evaluated(gps: Path) -> None:
+    done = synthesize_trips(
+        gps, "--virtual-users", 40, "--bounds", BOX, "--model", "trips.json", name="PrivateTrips(2,trip)"
+    )
+    assert done.status == 0, done.err
+    assert (done.json["users"], done.json["traces_per_user"]) == (40, 1)
+    assert done.json["guarantee"] == "ε = 2, δ = 0 for one trip"
+    assert "ends: one trip changes at most 1 (L1)" in done.err
+    spent = tracearena("budget", "gps.csv", "--json", folder=gps).json
+    assert (spent["epsilon"], spent["delta"]) == (pytest.approx(2), 0)
+    more = synthesize_trips(
+        gps, "--virtual-users", 5, "--traces-per-user", 3, "--bounds", BOX, "--model", "trips.json",
+        name="PrivateTrips(2,trip)",
+    )  # fmt: skip
+    assert (more.json["users"], more.json["traces_per_user"]) == (5, 3)
+    assert "nothing more is spent" in more.err
+    evaluated = ("evaluate", "--train", "gps.csv", "--test", "others.csv", "--synthetic", "out.csv")
+    found = tracearena(*evaluated, "--bounds", BOX, "--json", folder=gps)
+    assert found.status == 0, found.err
+    measures = ["query_error", "density", "density_coarse", "trip", "diameter", "length", "transition"]
+    assert list(found.json) == ["file", "trips", *measures, "kendall_tau", "pattern_f1", "training"]
+    assert found.json["trips"] == 15
+    shown = tracearena(*evaluated, "--bounds", BOX, "--against", "training", folder=gps)
+    assert shown.out.splitlines()[0].split() == ["out.csv", "testing"]
+    refused = tracearena(*evaluated, folder=gps)
+    assert refused.status == 2
+    assert "GPS trips need --bounds" in refused.err
+    refused = tracearena(*evaluated, "--bounds", "0,0,1,1", folder=gps)
+    assert refused.status == 2
+    assert "gps.csv: has no trip of ten minutes in the box 0.0,0.0,1.0,1.0" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--bounds", BOX), "needs --virtual-users N"),
+        (("--virtual-users", 30), "PrivateTrips needs --bounds, a public box"),
+        (("--virtual-users", 30, "--bounds", BOX, "--grid", "3x3"), "--grid does not apply to PrivateTrips"),
+        (("--virtual-users", 30, "--bounds", BOX, "--homes"), "--homes does not apply"),
+        (("--virtual-users", 30, "--bounds", BOX, "--slots", "0-24"), "--slots does not apply"),
+        (("--virtual-users", 30, "--bounds", BOX, "--seed", 1), "anyone who guesses the seed can remove it"),
+    ],
+)
+def test_what_would_come_from_trips_is_refused(gps: Path, given: tuple[object, ...], said: str) -> None:
+    (gps / "out.csv").unlink(missing_ok=True)
+    refused = synthesize_trips(gps, *given, name="PrivateTrips(3)")
+    assert (refused.status, refused.out) == (2, "")
+    assert said in refused.err
+    assert not (gps / "out.csv").exists()
+
+
+def test_events_are_no_trips(folder: Path) -> None:
+    refused = tracearena(
+        "synthesize",
+        "PrivateTrips(1)",
+        "data.csv",
+        "out.csv",
+        "--virtual-users",
+        3,
+        "--bounds",
+        BOX,
+        folder=folder,
+    )
+    assert refused.status == 2
+    assert not (folder / "data.csv.budget.json").exists()
+
+
+def test_the_guarantee_for_trips_is_audited_with_canaries() -> None:
+    done = tracearena("audit-privacy", "PrivateTrips(8,trip)", "--runs", 200, "--json")
+    assert done.status == 0, done.err
+    assert list(done.json["bounds"])[-2:] == ["density", "all"]
+    assert done.json["bounds"]["all"]["claim"] == pytest.approx(8)

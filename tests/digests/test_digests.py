@@ -85,6 +85,13 @@ def test_gps_algorithms_make_what_they_did(name: str, points: GpsTraces, known: 
     known(f"{name} of points" if is_both else name, digest(made.time_ms, made.latitude, made.longitude))
 
 
+@pytest.mark.parametrize("name", catalogue.names("gps-synthesizer"))
+def test_gps_synthesizers_make_what_they_did(name: str, points: GpsTraces, known: Known) -> None:
+    model = catalogue.create(spec_of(name), bounds="34.9,150.0,35.0,150.12").fit(points, seed=1)
+    made = model.synthesize(2, seed=2)
+    known(name, digest(made.time_ms, made.latitude, made.longitude))
+
+
 @pytest.mark.parametrize("mode", ["regular", "checkins"])
 def test_the_city_lives_as_it_did(mode: Any, known: Known) -> None:
     city = simulate(users=50, days=5, mode=mode, seed=1)

@@ -1,4 +1,4 @@
-"""Base classes of algorithms: the common mixin, and six abstract kinds.
+"""Base classes of algorithms: the common mixin, and seven abstract kinds.
 
 Parameters are the fields of a keyword-only dataclass, and cannot be changed. Two algorithms of a class are
 equal if their parameters are. `str` returns the name in the notation of the papers, and `repr` shows all
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 Given = TypeVar("Given", "Traces", "GpsTraces")
 Made = TypeVar("Made", "ObfuscatedTraces", "GpsTraces")
 Kind = Literal[
-    "obfuscator", "reidentification", "trace-inference", "synthesizer", "gps-obfuscator", "gps-attack"
+    "obfuscator",
+    "reidentification",
+    "trace-inference",
+    "synthesizer",
+    "gps-obfuscator",
+    "gps-attack",
+    "gps-synthesizer",
 ]
 
 
@@ -329,8 +335,23 @@ def _take_single_places(algorithm: Algorithm, released: ObfuscatedTraces) -> Tra
     return Traces.like(released, released.codes)
 
 
+class GpsSynthesizer(Algorithm, ABC):
+    """Learns from GPS traces, and generates synthetic trips for each training user."""
+
+    kind: ClassVar[Kind] = "gps-synthesizer"
+
+    @abstractmethod
+    def fit(self, traces: GpsTraces, *, seed: SeedLike = None) -> Self:
+        """Learn from the training traces."""
+
+    @abstractmethod
+    def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> GpsTraces:
+        """Return synthetic trips of all training users."""
+
+
 _BASES: tuple[type[Algorithm], ...] = (
     Obfuscator, ReidentificationAttack, TraceInferenceAttack, Synthesizer, GpsObfuscator, GpsAttack,
+    GpsSynthesizer,
 )  # fmt: skip
 KINDS: Mapping[str, type[Algorithm]] = {base.kind: base for base in _BASES}
 """What a class of each kind derives from."""
@@ -377,6 +398,12 @@ WORDING: Mapping[Kind, Wording] = {
     "synthesizer": Wording(
         "synthesizer", "a synthesizer", "synthesizers", "tracearena synthesize NAME IN OUT"
     ),
+    "gps-synthesizer": Wording(
+        "synthesizer",
+        "a synthesizer of GPS trips",
+        "synthesizers of GPS trips",
+        "tracearena synthesize NAME IN OUT",
+    ),
 }
 """Every kind, in the order in which users meet them."""
 
@@ -385,7 +412,7 @@ _GROUPS: Mapping[str, tuple[Kind, ...]] = {
     "gps-defences": ("gps-obfuscator",),
     "attacks": ("reidentification", "trace-inference", "gps-attack"),
     "gps-attacks": ("gps-attack",),
-    "synthesizers": ("synthesizer",),
+    "synthesizers": ("synthesizer", "gps-synthesizer"),
 }
 KIND_WORDS: tuple[str, ...] = (*_GROUPS, "reidentification", "trace-inference")
 """What users write for the kinds they ask for."""

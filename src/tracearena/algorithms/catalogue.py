@@ -111,6 +111,8 @@ _BUILT_IN = (
     CatalogueEntry("SGD", "synthesizer", "tracearena.synthesis.baselines:SGD"),
     CatalogueEntry("PrivateRoles", "synthesizer", "tracearena.synthesis.private.roles:PrivateRoles",
         "PrivateRoles(1)"),
+    CatalogueEntry("PrivateTrips", "gps-synthesizer", "tracearena.synthesis.private.trips:PrivateTrips",
+        "PrivateTrips(1)"),
     CatalogueEntry("SGLT", "synthesizer", "tracearena.synthesis.sglt.synthesizer:SGLT", "SGLT(4)"),
     CatalogueEntry("Uniform", "synthesizer", "tracearena.synthesis.baselines:Uniform"),
     CatalogueEntry("Training", "synthesizer", "tracearena.synthesis.baselines:Training"),

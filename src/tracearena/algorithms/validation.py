@@ -82,7 +82,7 @@ def _run_after_trial(
     return check(algorithm, _call_method(algorithm, method, given, **options), given)
 
 
-def run_fit(algorithm: T, traces: Traces, **options: Any) -> T:
+def run_fit(algorithm: T, traces: Traces | GpsTraces, **options: Any) -> T:
     """Let an attack or a synthesizer learn; it returns itself."""
     got = _call_method(algorithm, "fit", traces, **options)
     if got is not algorithm:
@@ -120,14 +120,16 @@ def try_attack(attack: Any, reference: Traces) -> None:
     _try_on_few(attack, fit_and_attack, lambda made: check(attack, made, published, few))
 
 
-def run_synthesize(synthesizer: Any, training: Traces, days: int, *, seed: SeedLike = None) -> Traces:
-    """Synthesize whole days of the training users, at the training places."""
+def run_synthesize(
+    synthesizer: Any, training: _SomeTraces, days: int, *, seed: SeedLike = None
+) -> _SomeTraces:
+    """Synthesize whole days of the training users at the training places, or their GPS trips."""
     return _check_synthetic_days(
         synthesizer, _call_method(synthesizer, "synthesize", days, seed=seed), training, days
     )
 
 
-def try_synthesizer(synthesizer: Any, training: Traces) -> None:
+def try_synthesizer(synthesizer: Any, training: _SomeTraces) -> None:
     """Refuse a user's synthesizer whose traces of a few users are not what is asked for."""
     if not is_foreign(synthesizer) or not training.n_users:
         return
@@ -139,7 +141,9 @@ def try_synthesizer(synthesizer: Any, training: Traces) -> None:
     )
 
 
-def _check_synthetic_days(synthesizer: Any, made: Any, training: Traces, days: int) -> Traces:
+def _check_synthetic_days(synthesizer: Any, made: Any, training: _SomeTraces, days: int) -> _SomeTraces:
+    if isinstance(training, GpsTraces):
+        return _check_same_users(synthesizer, "synthesize", made, training)
     wanted = (
         f"Traces of {days:,} days of each of the {training.n_users:,} training users, at the training places"
     )

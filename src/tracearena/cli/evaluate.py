@@ -47,7 +47,8 @@ def evaluate(
         str | None,
         typer.Option(
             "--bounds",
-            help="Area of the city: south,west,north,east in degrees. By default the box of the places.",
+            help="Area of the city: south,west,north,east in degrees. By default the box of the places. For "
+            "GPS trips, the box in which they are compared.",
         ),
     ] = None,
     legacy_ppmtf: Annotated[
@@ -86,7 +87,8 @@ def evaluate(
 ) -> None:
     """Measure the utility and privacy of synthetic traces; for every measure 0 is best.
 
-    The accuracy of membership inference is the exception: compare it with that of guessing.
+    The accuracy of membership inference is the exception: compare it with that of guessing. GPS points
+    without --grid are compared as trips: of their measures, Kendall's τ and pattern F1 are best at 1.
 
     Example:
       tracearena evaluate --train train.csv --test test.csv \\
@@ -104,6 +106,10 @@ def evaluate(
         refuse_options("utility alone", legacy_ppmtf=legacy_ppmtf)
     measure = _Measure(None if bounds is None else Box.parse(bounds), against.value, exact_emd)
     sources = [reading.open(train), *(reading.open_second(path) for path in (test, *synthetic))]
+    if reading.grid is None and sources[0].holds_points:
+        refuse_options("GPS trips", legacy_ppmtf=legacy_ppmtf, slots=slots, exact_emd=exact_emd)
+        _evaluate_trips(reading, sources, bounds, against, as_json)
+        return
     are_many = pairs.are_tables_counted_in_chunks(reading, sources, cluster=cluster if utility_only else None)
     workers = join_cluster(context, cluster)
     if are_many and utility_only:
@@ -155,6 +161,52 @@ def _read_inputs(
         # Days of synthetic traces are numbers: the first is of the kind of the first day of training.
         made = [traces.with_slots(training.clock) for traces in made]
     return training, testing, made
+
+
+def _evaluate_trips(
+    reading: ReadingOptions,
+    sources: Sequence[Input],
+    bounds: str | None,
+    against: UtilityReference,
+    as_json: bool,
+) -> None:
+    """Compare synthetic GPS trips with those of other people, and the real ones with each other."""
+    import json
+
+    from tracearena.errors import FileError, ParameterError
+    from tracearena.metrics.trips import compare_trips, summarise_trips
+    from tracearena.mobility.trips import cut_trips
+    from tracearena.traces import Box
+
+    if bounds is None:
+        raise ParameterError("GPS trips need --bounds, the box in which they are compared, or --grid")
+    box, summaries = Box.parse(bounds), []
+    for source in sources:
+        trips = cut_trips(reading.read_points(source).traces, box)
+        if not len(trips):
+            raise FileError.whole(source.path, f"has no trip of ten minutes in the box {box}", "no-trips")
+        summaries.append(summarise_trips(trips, box))
+    training, testing, *made = summaries
+    is_testing = against is UtilityReference.testing
+    reference, other = (testing, training) if is_testing else (training, testing)
+    found: list[dict[str, Any]] = [
+        {"file": str(source.path), "trips": len(one.lengths)} | compare_trips(reference, one).to_dict()
+        for source, one in zip(sources[2:], made, strict=True)
+    ]
+    real: dict[str, Any] = {"trips": len(other.lengths)} | compare_trips(reference, other).to_dict()
+    name = "training" if is_testing else "testing"
+    if as_json:
+        shown = found[0] if len(found) == 1 else {"synthetic": found}
+        typer.echo(json.dumps(shown | {name: real}, allow_nan=False))
+        return
+    columns = [*((Path(str(one["file"])).name, one) for one in found), (name, real)]
+    typer.echo(" " * 14 + "".join(f"  {title:>12}" for title, _ in columns))
+    for key in real:
+        cells = (f"{one[key]:,}" if key == "trips" else f"{one[key]:.6f}" for _, one in columns)
+        wide = (max(12, len(title)) for title, _ in columns)
+        row = "".join(f"  {cell:>{size}}" for cell, size in zip(cells, wide, strict=True))
+        typer.echo(f"{key.replace('_', ' '):<14}{row}")
+    typer.echo(f"\n{name}: the real trips of other people; a synthesizer can hardly be nearer")
 
 
 class _Measure(NamedTuple):

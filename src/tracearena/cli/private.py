@@ -14,9 +14,9 @@ from tracearena.jobs.outputs import refuse_options
 from tracearena.jobs.reading import ReadingOptions
 
 if TYPE_CHECKING:
+    from tracearena.engine import SeedLike
     from tracearena.io import Input
-    from tracearena.synthesis import PrivateRoles
-    from tracearena.traces import Traces
+    from tracearena.synthesis import PrivateRoles, PrivateTrips
 
 
 def budget(
@@ -56,7 +56,10 @@ def budget(
 
 def audit_privacy(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A private synthesizer, such as 'PrivateRoles(1)'.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="A private synthesizer, such as 'PrivateRoles(1)' or 'PrivateTrips(1,trip)'."
+        ),
     ],
     shares: Annotated[
         str | None, typer.Option("--shares", help="Share of ε for each table, as for `synthesize`.")
@@ -69,7 +72,7 @@ def audit_privacy(
     ] = 20_000,
     as_json: JsonOption = False,
 ) -> None:
-    """Plant people, release many times, and print a lower bound on ε for each table.
+    """Plant people or trips, release many times, and print a lower bound on ε for each table.
 
     The data comes from the embedded city. A bound above the claim proves that the guarantee does not hold. A
     bound below the claim does not prove that it holds.
@@ -100,63 +103,84 @@ def audit_privacy(
         raise AlgorithmError(f"{algorithm}: ε is larger than claimed: {', '.join(broken)}")
 
 
-def create_private(name: str, shares: str | None) -> PrivateRoles:
+def create_private(
+    name: str, shares: str | None = None, bounds: str | None = None
+) -> PrivateRoles | PrivateTrips:
     """Make the algorithm of a name, and refuse one without a guarantee."""
     from tracearena.algorithms import catalogue
-    from tracearena.synthesis import PrivateRoles
+    from tracearena.synthesis import PrivateRoles, PrivateTrips
 
-    made = catalogue.create(name, "synthesizer")
-    if not isinstance(made, PrivateRoles):
-        raise ParameterError(f"{name} has no guarantee to audit; PrivateRoles has one")
-    return made if shares is None else PrivateRoles(epsilon=made.epsilon, delta=made.delta, shares=shares)
+    made = catalogue.create(name, ("synthesizer", "gps-synthesizer"))
+    if not isinstance(made, PrivateRoles | PrivateTrips):
+        raise ParameterError(f"{name} has no guarantee to audit; PrivateRoles and PrivateTrips have one")
+    given = {"shares": shares, "bounds": bounds}
+    return type(made)(
+        **made.get_params(deep=False) | {key: one for key, one in given.items() if one is not None}
+    )
 
 
 def check_private_inputs(
-    reading: ReadingOptions, source: Input, virtual_users: int | None, seed: int | None, *, not_private: bool
-) -> int:
-    """Refuse whatever would be taken from the data, and return the number of virtual people."""
-    refuse_options("PrivateRoles, because it takes places from the data", top=reading.top)
+    name: str,
+    reading: ReadingOptions,
+    source: Input,
+    virtual_users: int | None,
+    seed: int | None,
+    *,
+    not_private: bool,
+) -> None:
+    """Refuse whatever would be taken from the data, and a seed unless its cost is accepted."""
     if virtual_users is None:
+        raise ParameterError(f"{name} needs --virtual-users N: how many people the data has is not public")
+    if name == "PrivateTrips":
+        refuse_options(f"{name}, which makes GPS trips", grid=reading.grid)
+        if reading.bounds is None:
+            raise ParameterError(f"{name} needs --bounds, a public box: where the data lies is not public")
+    else:
+        refuse_options(f"{name}: most visited places are taken from the data", top=reading.top)
+        if reading.places is None:
+            raise ParameterError(
+                f"{name} needs --places FILE, a public list: the places that the data visits are not public"
+            )
+        if reading.interval is None and not source.has_instants:
+            raise ParameterError(
+                f"{name} needs --interval, such as 1h: the instants that the data has are not public"
+            )
+    has_zone = reading.timezone is not None or reading.utc_hours
+    if not has_zone and (reading.cuts_rows or (name == "PrivateRoles" and not source.has_instants)):
         raise ParameterError(
-            "PrivateRoles needs --virtual-users N: the number of people in the data is not public"
-        )
-    if reading.places is None:
-        raise ParameterError(
-            "PrivateRoles needs --places FILE, a public list of places: the visited places are not public"
-        )
-    if reading.interval is None and not source.has_instants:
-        raise ParameterError(
-            "PrivateRoles needs --interval, such as 1h: the instants of the data are not public"
+            f"{name} needs --timezone, such as Asia/Tokyo: the zone where most of the data lies is not public"
         )
     if seed is not None and not not_private:
         raise ParameterError(
-            "PrivateRoles: noise with --seed can be repeated, and anyone who guesses the seed can remove it "
+            f"{name}: noise with --seed can be repeated, and anyone who guesses the seed can remove it "
             "and see the exact tables; leave it out, or add --not-private-seed for an experiment"
         )
     if seed is None and not_private:
         raise ParameterError("--not-private-seed does not apply without --seed")
-    return virtual_users
 
 
 def fit_privately(
-    model: PrivateRoles, traces: Traces, data: Path, seed: Any, path: Path | None
-) -> PrivateRoles:
+    model: PrivateRoles | PrivateTrips, traces: Any, data: Path, seed: SeedLike, path: Path | None
+) -> Any:
     """Fit a model, after its cost is in the ledger of the data; a model file that exists costs nothing."""
     from tracearena.engine import is_secret
-    from tracearena.synthesis import PrivateRoles
+    from tracearena.synthesis import PrivateTrips
     from tracearena.synthesis.private.ledger import Ledger
     from tracearena.synthesis.private.roles import PublicFrame
     from tracearena.synthesis.private.tables import OpenDPNoise
 
     if path is not None and path.exists():
-        saved = PrivateRoles.load(path)
+        saved = type(model).load(path)
         if saved != model:
             raise ParameterError(f"{path}: is a model of {saved!r}, not of {model!r}")
         note(f"{path}: drawn from the saved model; this spends nothing")
         return saved
     if is_secret(seed):
         OpenDPNoise.require()
-        cost = model.plan(PublicFrame(traces.places, traces.clock))
+        if isinstance(model, PrivateTrips):
+            cost = model.plan()
+        else:
+            cost = model.plan(PublicFrame(traces.places, traces.clock))
         ledger = Ledger.open(data).spend(str(model), cost.spent, cost.delta, cost.costs[0].table.unit)
         # What is not written down must not be released: the ledger comes first.
         ledger.write()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tracearena.traces import Traces
 
 
-_DEFAULT_TRACES = 10
+_DEFAULT_TRACES, _DEFAULT_TRIPS = 10, 1
 _OF_SYNTHETIC = ("pwscup", "peopleflow", "partitions", "ppmtf")
 
 
@@ -45,14 +46,19 @@ def synthesize(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File for the synthetic traces.")],
     traces_per_user: Annotated[
         int | None,
-        typer.Option("--traces-per-user", min=1, help="Synthetic days per user. [default: 10]"),
+        typer.Option(
+            "--traces-per-user",
+            min=1,
+            help="Synthetic days per user, of GPS data trips per user. [default: 10, of GPS data 1]",
+        ),
     ] = None,
     virtual_users: Annotated[
         int | None,
         typer.Option(
             "--virtual-users",
             min=1,
-            help="PPMTF and PrivateRoles: make this many virtual users instead of traces of training users.",
+            help="PPMTF, PrivateRoles and PrivateTrips: make this many virtual users instead of traces of "
+            "training users.",
         ),
     ] = None,
     homes: Annotated[
@@ -68,9 +74,9 @@ def synthesize(
         Path | None,
         typer.Option(
             "--model",
-            help="PPMTF and PrivateRoles: model file, written during training and used if it is finished. "
-            "PPMTF also resumes an unfinished one, and takes a folder with modelparameter_Itr<t>_*.csv of "
-            "the PPMTF tools.",
+            help="PPMTF, PrivateRoles and PrivateTrips: model file, written during training and used if it "
+            "is finished. PPMTF also resumes an unfinished one, and takes a folder with "
+            "modelparameter_Itr<t>_*.csv of the PPMTF tools.",
         ),
     ] = None,
     export: Annotated[
@@ -101,15 +107,16 @@ def synthesize(
     shares: Annotated[
         str | None,
         typer.Option(
-            "--shares", help="PrivateRoles: share of ε for each table, such as homes=0.4,works=0.25,…"
+            "--shares",
+            help="PrivateRoles and PrivateTrips: share of ε for each table, such as homes=0.4,works=0.25,…",
         ),
     ] = None,
     not_private_seed: Annotated[
         bool,
         typer.Option(
             "--not-private-seed",
-            help="PrivateRoles: allow --seed, for an experiment. The release has no guarantee then: anyone "
-            "who guesses the seed can remove the noise.",
+            help="PrivateRoles and PrivateTrips: allow --seed, for an experiment. The release has no "
+            "guarantee then: anyone who guesses the seed can remove the noise.",
         ),
     ] = False,
     slots: SlotsOption = None,
@@ -138,13 +145,14 @@ def synthesize(
     from tracearena.files.atomic import replacing_all
     from tracearena.io import ppmtf, read_places, write
     from tracearena.io.writers import guess_format_by_name
-    from tracearena.synthesis import PPMTF, SGLT, PrivateRoles
+    from tracearena.synthesis import PPMTF, SGLT, PrivateRoles, PrivateTrips
     from tracearena.synthesis.ppmtf import PartitionedTraces, privacy_budget
 
     if parse(name)[0] == "PPMTF+":
         plain = name.replace("PPMTF+", "PPMTF", 1)
         raise ParameterError(f"PPMTF+ is PPMTF with virtual users: use '{plain}' with --virtual-users N")
-    kind, parameters = catalogue.resolve(name, "synthesizer")
+    kind, parameters = catalogue.resolve(name, ("synthesizer", "gps-synthesizer"))
+    is_private, of_trips = kind in (PrivateRoles, PrivateTrips), kind.kind == "gps-synthesizer"
     own: dict[str, Any] = {
         "virtual_users": virtual_users,
         "model": model,
@@ -156,7 +164,7 @@ def synthesize(
         "cluster": cluster,
     }
     private = {"shares": shares, "not_private_seed": not_private_seed}
-    if kind is PrivateRoles:
+    if is_private:
         others = {key: value for key, value in own.items() if key not in ("virtual_users", "model")}
         refuse_options(name, **others, homes=homes, only_seen=only_seen)
     elif kind is not PPMTF:
@@ -166,18 +174,23 @@ def synthesize(
         refuse_options("traces of training users; add --virtual-users", homes=homes, only_seen=only_seen)
     else:
         refuse_options("virtual users", deniable=deniable, log_likelihoods=log_likelihoods)
-    if kind is not PrivateRoles:
+    if not is_private:
         refuse_options(name, **private)
-    untrained: Synthesizer = catalogue.create(name, "synthesizer")
+    if of_trips:
+        refuse_options(f"{name}, which makes GPS trips", slots=slots)
+    untrained: Synthesizer = catalogue.create(name, kind.kind)
     if epsilon:
         # A model without a known ε is refused before it is trained.
         privacy_budget(PPMTF(**parameters), kappa=0)
     wanted = _parse_k_and_eta(deniable)
     source = reading.open(file)
-    if kind is PrivateRoles:
-        check_private_inputs(reading, source, virtual_users, seed, not_private=not_private_seed)
+    if is_private:
+        check_private_inputs(kind.name, reading, source, virtual_users, seed, not_private=not_private_seed)
     known = source.format
-    to = guess_format_by_name(out, like=known if known in _OF_SYNTHETIC else "table")
+    if of_trips:
+        to = guess_format_by_name(out, "points")
+    else:
+        to = guess_format_by_name(out, like=known if known in _OF_SYNTHETIC else "table")
     if log_likelihoods and to != "ppmtf":
         raise ParameterError(
             "--log-likelihoods needs OUT in format ppmtf, the only one with a column for them"
@@ -186,10 +199,13 @@ def synthesize(
     if to == "partitions":
         require_new(out)
     else:
-        check_outputs(out, model if kind is PrivateRoles else None, inputs=(file, *reading.files))
+        check_outputs(out, model if is_private else None, inputs=(file, *reading.files))
     workers = join_cluster(context, cluster)
     training: Any
-    if kind is PPMTF and workers is not None and known == "partitions" and reading.places is not None:
+    if of_trips:
+        # The box of the model cuts trips at its border, which reading only some points would hide.
+        training = replace(reading, bounds=None if is_private else reading.bounds).read_points(source).traces
+    elif kind is PPMTF and workers is not None and known == "partitions" and reading.places is not None:
         refuse_options("a folder that workers read", slots=slots)
         # The workers read the files, so only a file of places can list all places in advance.
         cuts = {"hours": reading.hours, "from_date": reading.from_date, "to_date": reading.to_date}
@@ -202,24 +218,29 @@ def synthesize(
     else:
         training, _ = reading.read_events(source)
         training = training if slots is None else training.with_slots(slots)
+    if kind is PrivateRoles and not source.has_instants and training.clock.first_day is None:
+        raise ParameterError(
+            f"{file}: {name} needs times, not numbers, which are counted from the first of all"
+        )
     root = seed_sequence(choose_release_seed(seed))
     synthesizer: Any
     if kind is PPMTF:
         synthesizer = train_ppmtf(
             training, parameters, model, child_seed(root, 0), cluster=workers, lean=lean
         )
-    elif kind is PrivateRoles:
+    elif is_private:
         noise = None if seed is None else child_seed(root, 0)
-        synthesizer = fit_privately(create_private(name, shares), training, file, noise, model)
+        box = reading.bounds if of_trips else None
+        synthesizer = fit_privately(create_private(name, shares, box), training, file, noise, model)
     else:
         # A user's own class is tried on a few users first.
         validation.try_synthesizer(untrained, training)
         with show_progress("training", cluster=workers):
             synthesizer = validation.run_fit(untrained, training, seed=child_seed(root, 0))
-    days = traces_per_user or _DEFAULT_TRACES
-    synthetic: Traces
+    days = traces_per_user or (_DEFAULT_TRIPS if of_trips else _DEFAULT_TRACES)
+    synthetic: Any
     with show_progress("drawing", cluster=workers):
-        if kind is PrivateRoles:
+        if is_private:
             synthetic = synthesizer.sample_users(virtual_users, days, seed=child_seed(root, 1))
         elif virtual_users is not None:
             synthetic = synthesizer.sample_users(
@@ -229,7 +250,7 @@ def synthesize(
             synthetic = synthesizer.synthesize(days, seed=child_seed(root, 1))
         else:
             synthetic = validation.run_synthesize(synthesizer, training, days, seed=child_seed(root, 1))
-    made = synthetic.n_instants
+    made = days if of_trips else synthetic.n_instants // synthetic.clock.instants_per_day
     tested: dict[str, Any] = {}
     if wanted is not None:
         synthetic, tested = _keep_deniable(synthesizer, synthetic, *wanted, child_seed(root, 2), workers)
@@ -250,10 +271,12 @@ def synthesize(
         "method": str(synthesizer),
         "file": str(out),
         "users": present,
-        "traces_per_user": made // synthetic.clock.instants_per_day,
-        "events": synthetic.n_events,
-        "places": len(synthetic.places),
+        "traces_per_user": made,
     }
+    if of_trips:
+        result["points"] = synthetic.n_points
+    else:
+        result |= {"events": synthetic.n_events, "places": len(synthetic.places)}
     if seed is not None:
         result["seed"] = seed
     if epsilon:
@@ -298,9 +321,9 @@ def _keep_deniable(
 
 def _describe_model(model: Any) -> dict[str, Any]:
     """Return figures about the training or the tests of a model."""
-    from tracearena.synthesis import PPMTF, SGLT, PrivateRoles
+    from tracearena.synthesis import PPMTF, SGLT, PrivateRoles, PrivateTrips
 
-    if isinstance(model, PrivateRoles):
+    if isinstance(model, PrivateRoles | PrivateTrips):
         return {"guarantee": model.guarantee}
     if isinstance(model, PPMTF) and model.error_:
         report = model.convergence().to_dict()

@@ -20,6 +20,7 @@ from .distributions import (
 from .services import PoiAccuracy, poi_accuracy_score, time_divergence, visit_divergence
 from .transitions import legacy_directions, tm_emd, tm_emd_sliced, tm_tv, tp_emd_sliced
 from .transport import tm_emd_exact, tp_emd_exact
+from .trips import TripSummary, TripUtility, compare_trips, summarise_trips
 
 __all__ = [
     "ClusterPopulations",
@@ -27,16 +28,20 @@ __all__ = [
     "PoiAccuracy",
     "ReidentificationScore",
     "TraceInferenceScore",
+    "TripSummary",
+    "TripUtility",
     "UtilityScore",
     "applications",
     "category_fractions",
     "cluster_populations",
+    "compare_trips",
     "legacy_directions",
     "measure_diversity",
     "poi_accuracy_score",
     "population",
     "reidentification_score",
     "similarity",
+    "summarise_trips",
     "time_divergence",
     "tm_emd",
     "tm_emd_exact",

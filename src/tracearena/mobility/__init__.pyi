@@ -10,6 +10,7 @@ from .transitions import (
     transition_matrix,
     visit_counts,
 )
+from .trips import Trips, cut_trips
 
 __all__ = [
     "AggregateMobility",
@@ -17,7 +18,9 @@ __all__ = [
     "Periods",
     "SparseTensor",
     "StayPoints",
+    "Trips",
     "UserTransitions",
+    "cut_trips",
     "departures",
     "has_transitions",
     "statistics",

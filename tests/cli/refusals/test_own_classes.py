@@ -30,8 +30,9 @@ KINDS = {
     "synthesizer": ("ta.algorithms.Synthesizer", "synthesize(self, traces_per_user=1, *, seed=None)"),
     "gps-obfuscator": ("ta.algorithms.GpsObfuscator", "transform(self, original, *, seed=None)"),
     "gps-attack": ("ta.algorithms.GpsAttack", "recover(self, released)"),
+    "gps-synthesizer": ("ta.algorithms.GpsSynthesizer", "synthesize(self, traces_per_user=1, *, seed=None)"),
 }
-LEARNS = {"reidentification", "trace-inference", "synthesizer"}
+LEARNS = {"reidentification", "trace-inference", "synthesizer", "gps-synthesizer"}
 GOOD = {
     "obfuscator": "return ObfuscatedTraces.from_traces(original)",
     "reidentification": "return IdTable(anonymized.user_ids, self.known.user_ids)",
@@ -39,6 +40,7 @@ GOOD = {
     "synthesizer": "return ta.synthesis.Uniform().fit(self.known).synthesize(traces_per_user, seed=seed)",
     "gps-obfuscator": "return original",
     "gps-attack": "return released",
+    "gps-synthesizer": "return self.known",
 }
 OTHER_USERS = {
     "obfuscator": "return ObfuscatedTraces.from_traces(original).take_users([0])",
@@ -47,6 +49,7 @@ OTHER_USERS = {
     "synthesizer": "return self.known.take_users([0])",
     "gps-obfuscator": "return original.take_users([0])",
     "gps-attack": "return released.take_users([0])",
+    "gps-synthesizer": "return self.known.take_users([0])",
 }
 OTHER_EVENTS = {
     "obfuscator": "return ObfuscatedTraces.from_traces(original).keep(np.arange(len(original)) > 0)",
@@ -82,7 +85,7 @@ def source(kind: str, body: str, *, name: str | None = "Mine", base: str | None 
     """A module with one class of the kind whose method does what `body` says."""
     given, method = KINDS[kind]
     named = "" if name is None else f"    name: ClassVar[str] = {name!r}\n"
-    seed = ", *, seed=None" if kind == "synthesizer" else ""
+    seed = ", *, seed=None" if kind.endswith("synthesizer") else ""
     fit = f"    def fit(self, known{seed}):\n        self.known = known\n        return self\n"
     return (
         f"{HEAD}{MOVED}\n@dataclass(kw_only=True)\nclass Mine({base or given}):\n{named}"
@@ -123,6 +126,8 @@ def command(kind: str) -> list[str]:
         return ["obfuscate", "mine:Mine", "org.csv", "out.csv", *places, "--seed", "1"]
     if kind == "synthesizer":
         return ["synthesize", "mine:Mine", "ref.csv", "out.csv", *places, "--seed", "1"]
+    if kind == "gps-synthesizer":
+        return ["synthesize", "mine:Mine", "points.csv", "out.csv", "--seed", "1"]
     if kind == "gps-obfuscator":
         return ["obfuscate", "mine:Mine", "points.csv", "out.csv", "--seed", "1"]
     if kind == "gps-attack":

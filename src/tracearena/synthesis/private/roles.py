@@ -309,9 +309,7 @@ class PrivateRoles(Synthesizer):
     def guarantee(self) -> str:
         """The privacy guarantee of a fitted model."""
         require_fitted(self, "noisy_")
-        if self._seeded:
-            return "none: the noise was drawn from a seed, and anyone who guesses the seed can remove it"
-        return self.budget_.lines()[-1].removeprefix("all: ")
+        return self.budget_.describe_guarantee(seeded=self._seeded)
 
     def sample_users(self, users: int, days: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return days of virtual people, numbered from 1; how many there are must not depend on the data."""

@@ -101,11 +101,12 @@ class Budget:
     costs: tuple[Cost, ...]
 
     @classmethod
-    def plan(cls, tables: Sequence[Table], epsilon: float, delta: float) -> Budget:
-        """Divide ε among the tables by their shares."""
+    def plan(cls, tables: Sequence[Table], epsilon: float, delta: float = 0.0) -> Budget:
+        """Divide ε among the tables by their shares; δ is for those with Gaussian noise."""
         require_number("epsilon", epsilon, above=0, at_most=100)
-        require_number("delta", delta, above=0, at_most=1e-3)
         gaussian = sum(table.share for table in tables if table.norm == "L2")
+        if gaussian:
+            require_number("delta", delta, above=0, at_most=1e-3)
         rho = find_rho(gaussian * epsilon, delta) if gaussian else 0.0
         costs = []
         for table in tables:
@@ -136,6 +137,12 @@ class Budget:
             )
         unit = self.costs[0].table.unit
         return [*said, f"all: ε = {self.spent:.6g}, δ = {self.delta:g} for one {unit}"]
+
+    def describe_guarantee(self, *, seeded: bool) -> str:
+        """Return the guarantee of a release in a sentence; noise of a seed has none."""
+        if seeded:
+            return "none: the noise was drawn from a seed, and anyone who guesses the seed can remove it"
+        return self.lines()[-1].removeprefix("all: ")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
