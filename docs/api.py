@@ -68,7 +68,7 @@ def build_front_page() -> str:
         link = f"{package}.md"
         if not is_module:
             homes = {one: home for one, home, _ in list_public_names(f"tracearena.{package}")}
-            link += f"#{homes[name]}"
+            link += f"#{homes.get(name, module)}"
         parts.append(f"| [`ta.{name}`]({link}) | {line} |")
     return "\n".join(parts) + "\n"
 

@@ -105,7 +105,7 @@ def test_parameters_come_with_default_unit_choices_and_meaning() -> None:
         "unit": "km",
         "choices": [],
         "is_setting": False,
-        "meaning": "Distance from which on a visit is worth nothing.",
+        "meaning": "Distance in km from which a visit is worth nothing.",
     }
     assert parameters["threshold"]["required"]
     zeros = {one.name: one for one in describe("PPMTF").parameters}["zeros"]

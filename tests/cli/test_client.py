@@ -7,20 +7,21 @@ from typing import Any
 from tracearena.cli.contest_client import _describe_defence, _format_team, _format_upload
 
 UPLOAD: dict[str, Any] = {"id": 7, "kind": "obfuscated", "data_set": 1, "target": None, "state": "refused"}
+RULES: dict[str, Any] = {"data_sets": 1, "utility_threshold": 0.7}
 FIRST, SECOND = "bad.csv: row 5 (line 6): a number out of range", "bad.csv: row 7 (line 8): no number"
 
 
 def test_every_row_that_is_wrong_is_said_once() -> None:
     """The first line of a verdict is the reason too, and is not repeated."""
     verdict = {"code": "range", "reason": f"{FIRST}\n{SECOND}", "faults": [], "more": 0}
-    said = _format_upload(UPLOAD | {"verdict": verdict, "reason": FIRST}, 0.7)
+    said = _format_upload(UPLOAD | {"verdict": verdict, "reason": FIRST}, RULES)
     assert [line.strip() for line in said.splitlines()[1:]] == [FIRST, SECOND]
 
 
 def test_a_failure_of_the_judge_has_its_reason() -> None:
     """Without a verdict."""
     said = _format_upload(
-        UPLOAD | {"state": "judge error", "verdict": None, "reason": "the judge failed"}, 0.7
+        UPLOAD | {"state": "judge error", "verdict": None, "reason": "the judge failed"}, RULES
     )
     assert said.splitlines()[1:] == ["       the judge failed"]
 

@@ -14,7 +14,6 @@ from tracearena.metrics import (
     cluster_populations,
     legacy_directions,
     measure_diversity,
-    poi_accuracy_score,
     reidentification_score,
     tm_emd,
     tm_tv,
@@ -31,7 +30,6 @@ PLACES, CLOCK = Places([0, 1], [0, 0]), Clock(instants_per_day=2)
 STAY = Traces.from_dense([[0, 0]], PLACES, CLOCK)
 TWO = Traces.from_dense([[0, 0], [1, 1]], PLACES, CLOCK)
 RELEASED = ObfuscatedTraces.from_traces(STAY)
-CAFES = Places([0, 1], [0, 0], categories=["food/Café", "food/Café"])
 EMPTY = Traces.from_dense(np.full((1, 2), -1), PLACES, CLOCK)
 
 
@@ -105,8 +103,6 @@ def update(**settings: float) -> object:
 WALKS, WAY = MobilityProfiles.of(STAY), points(1, 2)
 LIMITS: dict[str, tuple[Callable[[float], object], float, float]] = {
     "share": (lambda share: cluster_populations(np.eye(1), STAY, STAY, share=share), 0, 1e-3),
-    "nearby_km": (lambda km: poi_accuracy_score(STAY, RELEASED, CAFES, nearby_km=km), 0, 1e-3),
-    "sent_km": (lambda km: poi_accuracy_score(STAY, RELEASED, CAFES, sent_km=km), 0, 1e-3),
     "top": (lambda top: spatial_allocation(np.ones(3), top), 0, 1),
     "rank": (lambda rank: time_allocation(STAY, rank), 0, 1),
     "pairs": (lambda pairs: measure_diversity(TWO, TWO, pairs=pairs, seed=1), 0, 1),
@@ -115,14 +111,13 @@ LIMITS: dict[str, tuple[Callable[[float], object], float, float]] = {
     "limit_km": (lambda km: utility_score(STAY, RELEASED, limit_km=km), 0, 1e-3),
     "sensitive_weight": (lambda weight: trace_inference_score(STAY, STAY, sensitive_weight=weight), 0, 1e-3),
     "steps": (lambda steps: first_order_mapping(WALKS, WALKS, 0, 0, steps=steps, seed=1), -1, 0),
-    "temperature": (lambda t: first_order_mapping(WALKS, WALKS, 0, 0, temperature=t, seed=1), 0, 1e-3),
     "side_m": (lambda m: update(side_m=m), 0, 1e-3),
     "expected_noise_m": (lambda m: update(expected_noise_m=m), 0, 1e-3),
     "rounds": (lambda rounds: update(rounds=rounds), -1, 0),
     "range_m": (lambda m: applications.gossip(WAY, range_m=m), 0, 1e-3),
     "margin_km": (lambda km: applications.hotspots(WAY, WAY, margin_km=km), -1e-9, 0),
     "slot_s": (lambda s: applications.gossip(WAY, slot_s=s), 0, 1e-3),
-    "reach_m": (lambda m: applications.key_places(WAY, reach_m=m), 0, 1e-3),
+    "reach_m": (lambda m: applications.homes_and_workplaces(WAY, reach_m=m), 0, 1e-3),
     "within_m": (lambda m: applications.compare_homes(WAY, WAY, within_m=m), 0, 1e-3),
 }
 

@@ -158,7 +158,7 @@ def test_a_whole_contest_with_the_client_only(
         for person in people:
             assert person.client("watch", "--every", "0.2").status == 0
         early = people[0].client("attack", "mine.csv", "002", "--kind", "inferred-traces")
-        assert (early.status, "taken from" in early.err) == (2, True)
+        assert (early.status, "You can hand" in early.err) == (2, True)
         _deadline(server, people[2], points["anonymization_end"])
         server.at(points["attack_begin"] + MINUTE)
         wait_for("the release", lambda: len(people[0].asked("targets")) == 3)

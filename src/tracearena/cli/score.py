@@ -120,7 +120,7 @@ def usefulness(
     (0 is best).
 
     Example:
-      tracearena score usefulness --original orgtraces.csv --obfuscated obftraces.csv
+      tracearena score usefulness --original org.csv --obfuscated released.csv
     """
     from tracearena import jobs
 

@@ -57,7 +57,7 @@ def figure(name: str) -> Figure:
     """Return a figure; ``figure(name)(out)`` writes its picture and its numbers into the folder `out`.
 
     >>> figure("contest-7").shows
-    'the two functions that make scores of distances'
+    'the two functions that turn distances into scores'
     """
     figures = list_figures()
     if name not in figures:

@@ -99,7 +99,7 @@ def test_each_part_of_the_known_days_is_released_by_itself() -> None:
     """What a defence decides for a person, it decides again for every release."""
     seen: list[tuple[int, int]] = []
 
-    @dataclass(frozen=True, kw_only=True)
+    @dataclass(kw_only=True)
     class Watched(RandomizedResponse):
         def transform(self, original: Traces, *, seed: SeedLike = None) -> ObfuscatedTraces:
             day = original.clock.day_of(original.instants)

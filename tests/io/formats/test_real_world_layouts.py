@@ -90,5 +90,5 @@ def test_there_are_as_many_layouts_as_promised() -> None:
 def test_the_options_are_shown_as_a_command_line_has_them() -> None:
     shown = {layout.name: layout.command_line for layout in LAYOUTS}
     assert shown["T-Drive, taxis of Beijing"] == "--no-header --columns user=1,time=2,lng=3,lat=4"
-    assert shown["French, day first"] == "--decimal ',' --time-format '%d/%m/%Y %H:%M:%S'"
+    assert shown["French column names, day first"] == "--decimal ',' --time-format '%d/%m/%Y %H:%M:%S'"
     assert shown["Japanese"] == ""
