@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -78,7 +78,7 @@ def figure(
     make = papers.figure(name)
     with replacing_all(), show_progress(name):
         make_folder(folder)
-        chosen = None if zeros is None else cast("Zeros", zeros.value)
+        chosen: Zeros | None = None if zeros is None else zeros.value
         written = make(folder, data=data, seed=1 if seed is None else seed, zeros=chosen, tell=found.append)
     result: dict[str, Any] = {"figure": name, "files": [str(path) for path in written]}
     if as_json:

@@ -47,6 +47,7 @@ COMMANDS = {
     "similarity": ["org.csv", "org.csv", *PLACES],
     "lbs": ["org.csv", *PLACES],
     "score utility": [*PLACES, "--original", "org.csv", "--obfuscated", "org.csv"],
+    "score usefulness": [*PLACES, "--original", "org.csv", "--obfuscated", "org.csv"],
     "score reidentification": ["--id-table", "t.csv", "--inferred", "org.csv"],
     "score trace-inference": [*PLACES, "--original", "org.csv", "--inferred", "org.csv"],
     "contest data": ["org.csv", "folder", *PLACES],
