@@ -21,7 +21,7 @@ AT_PLACES = {"--places", "--times", "--grid", "--top", "--interval", "--resample
 READERS = {
     "attack", "audit", "check inferred-table", "check inferred-traces", "check obfuscated", "contest data",
     "convert", "describe", "evaluate", "lbs", "obfuscate", "protect", "score trace-inference",
-    "score utility", "similarity", "sweep", "synthesize",
+    "score usefulness", "score utility", "similarity", "sweep", "synthesize",
 }  # fmt: skip
 OF_POINTS = {f"applications {name}" for name in ("error", "gossip", "homes", "hotspots", "uniqueness")}
 
