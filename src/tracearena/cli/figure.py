@@ -81,8 +81,13 @@ def figure(
     make = papers.figure(name)
     with replacing_all(), show_progress(name):
         make_folder(folder)
-        chosen: Zeros | None = None if zeros is None else zeros.value
-        written = make(folder, data=data, seed=1 if seed is None else seed, zeros=chosen, tell=found.append)
+        written = make(
+            folder,
+            data=data,
+            seed=1 if seed is None else seed,
+            zeros=None if zeros is None else zeros.value,
+            tell=found.append,
+        )
     result: dict[str, Any] = {"figure": name, "files": [str(path) for path in written]}
     if as_json:
         result["findings"] = [finding.to_dict() for finding in found]
