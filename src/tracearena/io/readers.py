@@ -177,6 +177,14 @@ class Request:
     sample: Sample | None = None
     """How many people are read of more, if not all."""
 
+    @property
+    def known_places(self) -> Places | None:
+        """The places: as they are, read from their file, or built from a data frame."""
+        if self.places is None or isinstance(self.places, Places):
+            return self.places
+        is_file = isinstance(self.places, (str, PathLike))
+        return read_places(self.places) if is_file else place_table.build_places(self.places)
+
 
 def read_file(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a file, or a folder of a format that has folders."""
@@ -188,13 +196,7 @@ def read_file(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     if row.holds == "events" and request.resample is not None:
         raise ParameterError.about(path, _NO_RESAMPLING)
     reading: Reading[Any] = resolve_name(f"tracearena.io.{row.reader}")(source, request)
-    if row.reader.endswith("read_row_format"):  # by `read_rows`, which has applied the choices
-        return reading
-    if row.holds == "points":
-        reading.report.timezone = request.choices.timezone
-        known = read_known_places(request.places)
-        return apply_choices(reading, request.choices, request.resample, known)
-    if request.strict:
+    if row.holds == "events" and request.strict:
         reading.report.refuse_losses()
     return reading
 
@@ -211,22 +213,24 @@ def read_row_format(source: Input, request: Request) -> Reading[Traces | GpsTrac
     return read_rows(frame, kind, report, replace(request, layout=layout))
 
 
-def read_point_table(source: Input, request: Request) -> Reading[GpsTraces]:
+def read_point_table(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     """Read a table of GPS points."""
-    zone, layout = request.choices.timezone, request.layout
-    return points.read(
-        source.path, timezone=zone, strict=request.strict, layout=layout, sample=request.sample
+    zone, strict = request.choices.timezone, request.strict
+    made = points.read(
+        source.path, timezone=zone, strict=strict, layout=request.layout, sample=request.sample
     )
+    return apply_choices(made, request)
 
 
-def read_geolife(source: Input, request: Request) -> Reading[GpsTraces]:
+def read_geolife(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     """Read files of GeoLife."""
-    return geolife.read(source.path, strict=request.strict)
+    return apply_choices(geolife.read(source.path, strict=request.strict), request)
 
 
-def read_gpx(source: Input, request: Request) -> Reading[GpsTraces]:
+def read_gpx(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
     """Read GPX files; one that names nobody belongs to its owner."""
-    return gpx.read(source.path, strict=request.strict, one_user=request.layout.one_user or request.owner)
+    owner = request.layout.one_user or request.owner
+    return apply_choices(gpx.read(source.path, strict=request.strict, one_user=owner), request)
 
 
 def read_check_ins(source: Input, request: Request) -> Reading[Traces]:
@@ -239,7 +243,7 @@ def read_check_ins(source: Input, request: Request) -> Reading[Traces]:
     }[source.format]
     is_table = source.format in ("table", "partitions")
     laid_out = {"layout": request.layout, "sample": request.sample} if is_table else {}
-    known = read_known_places(request.places)
+    known = request.known_places
     return reader(source.path, choices=request.choices, places=known, **laid_out)
 
 
@@ -260,7 +264,7 @@ def read_people_flow(source: Input, request: Request) -> Reading[Traces]:
 def read_released_events(source: Input, request: Request) -> Reading[Traces]:
     """Read a table of released traces whose events have one place each."""
     path, choices = source.path, request.choices
-    known = read_known_places(request.places)
+    known = request.known_places
     released, report = released_table.read_released_table(path)
     several, deleted = int(released.is_set.sum()), int(released.is_deleted.sum())
     if several or deleted:
@@ -283,66 +287,57 @@ def read_rows(
     """Make points or events of rows."""
     report.rows = frame.height + report.dropped_rows
     if name == "points":
-        made = Reading(build_gps_traces(frame, report, request.layout), report)
-        return apply_choices(made, request.choices, request.resample, read_known_places(request.places))
+        return apply_choices(Reading(build_gps_traces(frame, report, request.layout), report), request)
     if request.resample is not None:
         raise ParameterError.about(report.path, _NO_RESAMPLING)
     reading = checkins.build_table_events(
-        frame, report, request.choices, read_known_places(request.places), request.layout
+        frame, report, request.choices, request.known_places, request.layout
     )
     if request.strict:
         reading.report.refuse_losses()
     return reading
 
 
-def apply_choices(
-    reading: Reading[GpsTraces], choices: Choices, resample: str | None, places: Places | None
-) -> Reading[Traces | GpsTraces]:
-    """Put points on a grid if one is named, and otherwise keep those within the bounds."""
-    chosen: Reading[Traces | GpsTraces]
+def apply_choices(reading: Reading[GpsTraces], request: Request) -> Reading[Traces | GpsTraces]:
+    """Put points on a grid if one is named; otherwise keep those within the bounds, and refuse the rest."""
+    (traces, report), choices, places = reading, request.choices, request.known_places
+    report.timezone = choices.timezone
+    chosen: Reading[Traces | GpsTraces] = reading
     if choices.grid is not None or (places is not None and places.grid is not None):
-        chosen = convert_points_to_events(reading, choices, resample=resample, places=places)
+        chosen = convert_points_to_events(reading, choices, resample=request.resample, places=places)
     else:
-        chosen = _keep_within_bounds(reading, choices, resample, places)
-    if reading.report.strict:
+        settings = {
+            "places": places,
+            "top": choices.top,
+            "interval": choices.interval_s,
+            "slot": choices.slot_s,
+            "utc_hours": choices.utc_hours or None,
+            "resample": request.resample,
+        }
+        if given := [name for name, value in settings.items() if value is not None]:
+            raise ParameterError.about(
+                report.path,
+                f"has GPS points, which have no places and no instants: {', '.join(given)} needs a grid, "
+                "such as --grid 32x32 (grid='32x32')",
+            )
+        if choices.bounds is not None:
+            inside = traces.take_box(choices.bounds)
+            if not len(inside):
+                raise ParameterError.about(report.path, f"no point is within the bounds {choices.bounds}")
+            if len(inside) < len(traces):
+                report.drop("outside the bounds", len(traces) - len(inside))
+            chosen = Reading(inside, report)
+    if report.strict:
         chosen.report.refuse_losses()
     return chosen
-
-
-def _keep_within_bounds(
-    reading: Reading[GpsTraces], choices: Choices, resample: str | None, places: Places | None
-) -> Reading[Traces | GpsTraces]:
-    """Keep the points within the bounds; refuse what needs a grid."""
-    settings = {
-        "places": places,
-        "top": choices.top,
-        "interval": choices.interval_s,
-        "slot": choices.slot_s,
-        "utc_hours": choices.utc_hours or None,
-        "resample": resample,
-    }
-    path = reading.report.path
-    if given := [name for name, value in settings.items() if value is not None]:
-        raise ParameterError.about(
-            path,
-            f"has GPS points, which have no places and no instants: {', '.join(given)} needs a grid, "
-            "such as --grid 32x32 (grid='32x32')",
-        )
-    if choices.bounds is None:
-        return reading
-    inside = reading.traces.take_box(choices.bounds)
-    if not len(inside):
-        raise ParameterError.about(path, f"no point is within the bounds {choices.bounds}")
-    if len(inside) < len(reading.traces):
-        reading.report.drop("outside the bounds", len(reading.traces) - len(inside))
-    return Reading(inside, reading.report)
 
 
 def read_prepared(source: Input, request: Request) -> Reading[Traces]:
     """Read a format whose files already have places and instants."""
     path, format = source.path, source.format
     places, choices, times = request.places, request.choices, request.times
-    known = read_places_beside(path, format) if places is None else _convert_places(places)
+    known = request.known_places
+    known = read_places_beside(path, format) if known is None else known
     assumed = ""
     if format == "ppmtf":
         from tracearena.io import ppmtf
@@ -368,18 +363,6 @@ def read_prepared(source: Input, request: Request) -> Reading[Traces]:
     if (choices.grid, choices.bounds, choices.top) != (None, None, None):
         traces = regrid_traces(traces, choices, report)
     return Reading(traces, report)
-
-
-def read_known_places(places: Any) -> Places | None:
-    """Return places as `_convert_places` does; None stays None."""
-    return None if places is None else _convert_places(places)
-
-
-def _convert_places(places: Any) -> Places:
-    """Return places: as they are, read from their file, or built from a data frame."""
-    if isinstance(places, Places):
-        return places
-    return read_places(places) if isinstance(places, (str, PathLike)) else place_table.build_places(places)
 
 
 # Folders: of a format that has folders, or of files that are read one by one.
@@ -415,7 +398,7 @@ def read_folder(source: Input, request: Request) -> Reading[Traces | GpsTraces]:
             folder, list(files), name, lambda file: read_one(file, plain).as_points()
         )
         made.report.strict = request.strict
-        reading = apply_choices(made, request.choices, request.resample, read_known_places(request.places))
+        reading = apply_choices(made, request)
     elif name in ("table", *EITHER):
         report = Report(str(folder), name, header_lines=None)
         parts = []
