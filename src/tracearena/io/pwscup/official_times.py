@@ -227,4 +227,4 @@ def _has_same_times(one: Clock, other: Clock) -> bool:
 
 
 def _describe_clock(clock: Clock) -> str:
-    return f"{clock.instants_per_day} times a day {clock.interval_words} from {clock.label(0)}"
+    return f"{clock.instants_per_day} times per day, {clock.interval_words} from {clock.label(0)}"
