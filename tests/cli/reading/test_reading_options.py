@@ -196,7 +196,7 @@ def test_hours_keep_the_instants_of_a_working_day(tmp_path: Path) -> None:
             "--split-at does not apply to two files",
         ),
         ("score utility --original CHECKINS --obfuscated GPS", "put them on a grid"),
-        ("score utility --original GPS --obfuscated OBFUSCATED --grid 8x8", "none of the 64 known places"),
+        ("score utility --original GPS --obfuscated OBFUSCATED --grid 8x8", "not one of the 64 known places"),
         ("pseudonymise GPS OUT --id-table NEW --hours 8-18", "No such option"),
         ("applications error --original GPS --released GPS --grid 4x4", "No such option"),
     ],
