@@ -321,7 +321,7 @@ class SignalHandler:
                 if hasattr(signal, "pthread_kill"):
                     signal.pthread_kill(self._main, number)
                 else:
-                    _thread.interrupt_main(number)
+                    _thread.interrupt_main(signal.Signals(number))
 
         again = threading.Timer(_AGAIN_S, raise_again)
         again.daemon = True

@@ -399,8 +399,8 @@ def require_extra(extra: str) -> None:
     """Raise an error if packages of an extra are missing; it names the command that installs them."""
     if extra == "server" and sys.platform == "win32":
         raise ParameterError(
-            "the contest server runs on Linux and macOS, not on Windows; contests by files (contest data, judge, "
-            "board, verify) run everywhere"
+            "the contest server runs on Linux and macOS, not on Windows; contests by files (contest data, "
+            "judge, board, verify) run everywhere"
         )
     missing = [name for name in _NEEDED[extra] if find_spec(name) is None]
     if missing:

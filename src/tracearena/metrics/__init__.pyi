@@ -1,4 +1,5 @@
 from . import applications, similarity
+from .applications import homes_and_workplaces
 from .contest_scores import (
     ReidentificationScore,
     TraceInferenceScore,
@@ -31,6 +32,7 @@ __all__ = [
     "applications",
     "category_fractions",
     "cluster_populations",
+    "homes_and_workplaces",
     "legacy_directions",
     "measure_diversity",
     "poi_accuracy_score",
