@@ -132,12 +132,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "audit --quick": ("audit", "reference.csv", *PLACES, "--out", "audit", *SEED, "--quick"),
 }
 MOST = {
-    "obfuscate PL(4,1)": Entered(42, 239),
-    "obfuscate GeoInd(100m)": Entered(42, 274),
-    "attack VisitProb-R": Entered(47, 272),
-    "attack Bayes-R": Entered(55, 374),
-    "synthesize PPMTF(4,200)": Entered(48, 345),
-    "audit --quick": Entered(87, 698),
+    "obfuscate PL(4,1)": Entered(44, 244),
+    "obfuscate GeoInd(100m)": Entered(44, 279),
+    "attack VisitProb-R": Entered(49, 277),
+    "attack Bayes-R": Entered(57, 379),
+    "synthesize PPMTF(4,200)": Entered(50, 346),
+    "audit --quick": Entered(88, 704),
 }
 
 WALK = """

@@ -23,7 +23,7 @@ from .algorithms import create
 from .arena import evaluate, pseudonymise, run_sweep
 from .cities import simulate
 from .io import read, write
-from .metrics.applications import homes_and_workplaces
+from .metrics import homes_and_workplaces
 from .mobility import stay_points
 from .obfuscation import Pipeline
 from .traces import Box, Clock, GpsTraces, Grid, IdTable, ObfuscatedTraces, Places, Traces

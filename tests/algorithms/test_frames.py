@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,3 +163,21 @@ def test_a_parameter_out_of_range_leaves_the_algorithm_as_it_was() -> None:
 def test_what_is_no_frame_is_refused_as_before(make: Callable[[], Any]) -> None:
     with pytest.raises(DataError, match="works on Traces; it got"):
         PlanarLaplace(l=4, r=1).transform(make())
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_frame_gets_pseudonyms_and_a_secret_table(library: str, traces: Traces) -> None:
+    frame = traces.to_frame(library)
+    release = ta.pseudonymise(frame, seed=1)
+    assert type(release.anonymized) is type(frame)
+    wanted, secret = ta.arena.pseudonymise_users(traces, seed=1)
+    released = ta.read(release.anonymized).traces
+    assert list(released) == list(wanted) == list(secret)
+    assert released.instants.tolist() == wanted.instants.tolist()
+    assert len(release.id_table) == len(secret)
+
+
+def test_a_frame_is_written_like_the_traces_in_it(points: GpsTraces, tmp_path: Path) -> None:
+    ta.write(points, tmp_path / "traces.csv")
+    ta.write(points.to_frame("pandas"), tmp_path / "frame.csv")
+    assert (tmp_path / "frame.csv").read_bytes() == (tmp_path / "traces.csv").read_bytes()

@@ -88,7 +88,8 @@ def test_a_shell_completes_commands_options_and_algorithms(
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
-def test_the_completion_of_every_shell_is_shown(run: Any, shell: str) -> None:
+def test_the_completion_of_every_shell_is_shown(run: Any, monkeypatch: Any, shell: str) -> None:
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
     assert "_TRACEARENA_COMPLETE" in run("--show-completion", shell).out
 
 

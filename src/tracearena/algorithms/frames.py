@@ -35,7 +35,7 @@ def take_frames(method: Callable[..., Any]) -> Callable[..., Any]:
             if given and isinstance(given[0], ObfuscatedTraces):
                 given = (algorithm.follow(given[0]), *given[1:])
             return method(algorithm, *given, **options)
-        traces = _read_warning_of_losses(given[0])
+        traces = read_warning_of_losses(given[0])
         if method.__name__ in ("identify", "infer"):
             traces = _align_with_reference(algorithm, traces)
         answer = method(algorithm, traces, *given[1:], **options)
@@ -54,7 +54,7 @@ def take_point_frames(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(traces: Any, **options: Any) -> Any:
         library = find_library(traces)
-        points = traces if library is None else _read_warning_of_losses(traces)
+        points = traces if library is None else read_warning_of_losses(traces)
         require_kind(function.__name__, points, GpsTraces)
         answer = function(points, **options)
         return answer if library is None else answer_frame(answer, library)
@@ -73,7 +73,8 @@ def answer_frame(answer: Any, library: str) -> Any:
     return answer.to_frame(library)
 
 
-def _read_warning_of_losses(frame: Any) -> Any:
+def read_warning_of_losses(frame: Any) -> Any:
+    """Return the traces of a data frame; rows that cannot be used raise a warning."""
     traces, report = read_frame(frame)
     if report.dropped:
         reasons = ", ".join(f"{reason} ({count:,})" for reason, count in report.dropped.items())

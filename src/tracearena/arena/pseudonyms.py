@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tracearena.algorithms.frames import answer_frame, read_warning_of_losses
+from tracearena.dataframes import find_library
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
@@ -42,7 +44,7 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
     Parameters
     ----------
     obfuscated
-        The traces to release.
+        The traces to release, or a data frame of any library, which is answered with two data frames.
     seed
         None, for a real release, shuffles with the cryptographic source of the operating system, and cannot
         be repeated. Use a seed for experiments only.
@@ -67,6 +69,10 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
     >>> sorted(release.id_table.user_ids.tolist())
     [1, 2, 3]
     """
+    library = find_library(obfuscated)
+    if library is not None:
+        released, table = pseudonymise_users(read_warning_of_losses(obfuscated), seed=seed)
+        return Release(answer_frame(released, library), answer_frame(table, library))
     order, id_table = shuffle_ids(obfuscated.user_ids, seed=seed)
     shuffled = obfuscated.take_users(order).with_user_ids(id_table.pseudonyms)
     return Release(_renumber_sets(shuffled), id_table)

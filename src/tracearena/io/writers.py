@@ -10,6 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from tracearena.algorithms.frames import read_warning_of_losses
+from tracearena.dataframes import find_library
 from tracearena.errors import ParameterError
 from tracearena.files.atomic import replacing_all
 from tracearena.io import pwscup
@@ -61,12 +63,16 @@ def write(
 
     Parameters
     ----------
+    traces
+        Traces of any kind, or a data frame of them (`read`), without rows that cannot be used.
     to
         One of `WRITABLE_FORMATS` for events. By default it follows from the name: a table for .csv, .csv.gz
         and .parquet, or else geojson or gpkg. For GPS points also gpx and geolife (`guess_format_by_name`).
         Obfuscated traces are written as tables (`released_table`, which `read_released` reads) or as pwscup
         files of pseudonyms.
     """
+    if find_library(traces) is not None:
+        traces = read_warning_of_losses(traces)
     if isinstance(traces, GpsTraces):
         chosen = choose_points_format(path, to)
         if places_out is not None:

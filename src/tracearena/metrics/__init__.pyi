@@ -1,4 +1,5 @@
 from . import applications, similarity
+from .applications import homes_and_workplaces
 from .contest_scores import (
     ReidentificationScore,
     TraceInferenceScore,
@@ -35,6 +36,7 @@ __all__ = [
     "category_fractions",
     "cluster_populations",
     "compare_trips",
+    "homes_and_workplaces",
     "legacy_directions",
     "measure_diversity",
     "poi_accuracy_score",
