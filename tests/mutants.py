@@ -117,6 +117,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "_PLACES_PER_BLOCK = 65",
     ): "Results do not depend on the size of a block.",
     (
+        f"{_P}synthesis/ppmtf/generation.py",
+        "return np.ascontiguousarray(prior.mean + np.linalg.solve(lower.T, np.vstack(noise).T).T)",
+        "return np.ascontiguousarray(prior.mean - np.linalg.solve(lower.T, np.vstack(noise).T).T)",
+    ): "Normal noise has the same distribution with the other sign.",
+    (
         f"{_P}contest/rules.py",
         "close = difflib.get_close_matches(str(name), known, 1)",
         "close = difflib.get_close_matches(str(name), known, 2)",
