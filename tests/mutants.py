@@ -112,6 +112,16 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "found_longitude = (longitude[0] + centre[0] / max(east, 1.0) - 180) % 360 - 180",
     ): "Longitudes 360 degrees apart are the same.",
     (
+        f"{_P}metrics/services.py",
+        "_PLACES_PER_BLOCK = 64",
+        "_PLACES_PER_BLOCK = 65",
+    ): "Results do not depend on the size of a block.",
+    (
+        f"{_P}synthesis/ppmtf/generation.py",
+        "return np.ascontiguousarray(prior.mean + np.linalg.solve(lower.T, np.vstack(noise).T).T)",
+        "return np.ascontiguousarray(prior.mean - np.linalg.solve(lower.T, np.vstack(noise).T).T)",
+    ): "Normal noise has the same distribution with the other sign.",
+    (
         f"{_P}contest/rules.py",
         "close = difflib.get_close_matches(str(name), known, 1)",
         "close = difflib.get_close_matches(str(name), known, 2)",

@@ -218,6 +218,13 @@ def test_days_counted_by_themselves_are_those_of_the_traces_of_each_day() -> Non
         assert np.array_equal(found.population, population(alone))
 
 
+def test_traces_are_complete_if_everybody_has_one_event_at_every_instant() -> None:
+    full = [(user, instant, 0) for user in range(4) for instant in range(12)]
+    assert TraceCounts.of(traces_of(full)).is_complete
+    assert not TraceCounts.of(traces_of(full[:-1])).is_complete
+    assert not TraceCounts.of(traces_of([*full[:-1], (0, 0, 1)])).is_complete, "twice at one instant"
+
+
 def test_a_fraction_of_exactly_one_bin_border_belongs_below() -> None:
     rows = [(0, i, 0 if i < 3 else 1) for i in range(12)]
     assert np.argwhere(visit_fractions(traces_of(rows))).tolist() == [[0, 5], [1, 17]]

@@ -51,6 +51,16 @@ def test_closed_forms_are_sums_over_all_cells(moves, visits):
     assert cells.weight == pytest.approx(weight.sum())
 
 
+@pytest.mark.parametrize("users", [32_767, 40_000])
+def test_users_are_numbered_twice_where_their_rows_need_more_than_16_bits(users):
+    everyone, first = np.arange(users), np.zeros(users, int)
+    moves, visits = (
+        SparseTensor.from_cells((users, 2, n), everyone, first, first, first + 1) for n in (2, 3)
+    )
+    cells = arrange_weighted(moves, visits, (RULES, RULES), SCALES, np.random.default_rng(1))
+    assert np.array_equal(cells.by_user.offsets, np.arange(2 * users + 1))
+
+
 def test_the_error_reported_is_that_of_all_cells_by_weight():
     cells, weight, value = small()
     rng = np.random.default_rng(1)

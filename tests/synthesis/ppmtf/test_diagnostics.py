@@ -73,6 +73,18 @@ def test_bounds_count_as_the_whole_sums_do(kind, eta):
     assert is_bounded(whole) == (kind not in ("huge", "tiny phi"))
 
 
+@pytest.mark.parametrize("kind", ["positive", "signed"])
+def test_bounds_leave_little_to_the_whole_sums(kind, monkeypatch):
+    whole = model(kind, np.random.default_rng(1))
+    table, owner = traces(whole)
+    running = whole.log_likelihoods(table, owner)
+    asked: list[int] = []
+    monkeypatch.setattr(ExactVerifierCounter, "count", lambda self, of, *rest: asked.append(len(of)))
+    bucket = bucket_of(running[:, -1], 1.0)
+    VerifierScan(whole, table, owner, running, bucket, 1.0).count(np.arange(USERS))
+    assert sum(asked) < 0.05 * len(table) * USERS, "most are to be decided by bounds"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(one, marks=pytest.mark.long) for one in range(1, 6))])
 def test_likelihoods_on_the_border_of_a_bucket_fall_where_the_whole_sums_say(seed, monkeypatch):

@@ -10,23 +10,28 @@ from tracearena.synthesis import PPMTF
 from tracearena.synthesis.ppmtf.generation import TraceModel
 
 
-@pytest.fixture(scope="module")
-def small() -> TraceModel:
-    """Three users, seven places, three slots of two instants; some expected counts are negative."""
+@pytest.fixture(scope="module", params=[True, False], ids=["shared", "apart"])
+def small(request: pytest.FixtureRequest) -> TraceModel:
+    """Three users, seven places, three slots of two instants; some expected counts are negative.
+
+    Visits have the user and place factors of transitions, or their own.
+    """
     rng = np.random.default_rng(1)
     a, b, c, d = (rng.normal(0.6, 0.6, size=(n, 3)) for n in (3, 7, 7, 3))
-    return TraceModel(a, b, c, a, b, d, np.array([0, 0, 1, 1, 2, 2]), 1e-3)
+    a2, b2 = (a, b) if request.param else (rng.normal(0.6, 0.6, size=(n, 3)) for n in (3, 7))
+    return TraceModel(a, b, c, a2, b2, d, np.array([0, 0, 1, 1, 2, 2]), 1e-3)
 
 
 def slow_matrices(model: TraceModel, user: int) -> tuple[np.ndarray, np.ndarray]:
     """π and Q of every slot, cell by cell from equation 5 of the paper."""
     a, b, c, d = model.users[user], model.places, model.next_places, model.slots
+    a2, b2 = model.visit_users[user], model.visit_places
     n, slots = len(b), len(d)
     pi, q = np.empty((slots, n)), np.empty((slots, n, n))
     star = np.array([[max((a * b[i] * c[j]).sum(), model.smallest) for j in range(n)] for i in range(n)])
     star /= star.sum(axis=1, keepdims=True)
     for t in range(slots):
-        pi[t] = [max((a * b[i] * d[t]).sum(), model.smallest) for i in range(n)]
+        pi[t] = [max((a2 * b2[i] * d[t]).sum(), model.smallest) for i in range(n)]
         pi[t] /= pi[t].sum()
         for i in range(n):
             for j in range(n):
