@@ -1,4 +1,4 @@
-"""Base classes of the six kinds of algorithms, the catalogue of names, the syntax of parameters.
+"""Base classes of the seven kinds of algorithms, the catalogue of names, the syntax of parameters.
 
 `create` makes the algorithm that a name such as ``PL(4,1)`` means; `overview` lists all that are known,
 and `describe` says what one of them takes.
