@@ -370,7 +370,7 @@ def _attack_points(
     assert cut.points is not None
     known, seen, _ = cut.points
     try:
-        fitted: Any = validation.run_fit(attack, known)  # type: ignore[arg-type]
+        fitted: Any = validation.run_fit(attack, known)
         if getattr(fitted, "is_adaptive", False) and defence is not None:
             fitted = fitted.with_mechanism(defence)
         table = validation.run_identify(fitted, seen, known, seed=seed)  # type: ignore[arg-type]
