@@ -63,7 +63,7 @@ class Silent(Blur):
         ("reidentification", "Random-R", "Link-R", 9),
         ("trace-inference", "Random-T", "Habits-T", 8),
         ("GPS-attacks", "Interpolate", "Interpolate+Smooth", 3),
-        ("synthesizers", "PPMTF", "Training", 6),
+        ("synthesizers", "PPMTF", "PrivateTrips", 7),
         ("obfuscator", "No", "Resample", 16),
     ],
 )

@@ -142,7 +142,10 @@ def test_slots_may_be_any_sets_of_instants(files):
     [
         (["magic"], "no synthesizer called 'magic'"),
         (["Zzz"], "synthesizers PPMTF, SGD, PrivateRoles, SGLT, Uniform, Training"),
-        (["PL(4,1)"], "PL is a defence for events at places; a synthesizer is expected here"),
+        (
+            ["PL(4,1)"],
+            "PL is a defence for events at places; a synthesizer or a synthesizer of GPS trips is",
+        ),
         (["PPMTF+(16)", "--virtual-users", "3"], r"use 'PPMTF\(16\)' with --virtual-users N"),
         (["SGD(alpha=3)"], "SGD has no parameter 'alpha'; it has copied"),
         (["PPMTF(alpha=0)"], "alpha"),

@@ -1,4 +1,4 @@
-"""Base classes of the six kinds of algorithms, the catalogue of names, the syntax of parameters.
+"""Base classes of the seven kinds of algorithms, the catalogue of names, the syntax of parameters.
 
 `create` makes an algorithm from a name such as ``PL(4,1)``, `overview` lists all known algorithms, and
 `describe` explains one of them.

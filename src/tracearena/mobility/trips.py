@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from tracearena.traces.box import Box
@@ -67,12 +66,14 @@ def cut_trips(traces: GpsTraces, box: Box) -> Trips:
     >>> len(trips), trips.x[:3].tolist()
     (1, [0.0, 0.05, 0.1])
     """
+    from tracearena.mobility._kernels import cut_recordings
+
     order = traces.trajectory_order
     x = (traces.longitude[order] - box.west) / (box.east - box.west)
     y = (traces.latitude[order] - box.south) / (box.north - box.south)
     inside = box.contains(traces.latitude[order], traces.longitude[order])
     label = traces.trajectory[order]
-    sizes, first, at_x, at_y = _cut(
+    sizes, first, at_x, at_y = cut_recordings(
         traces.time_ms[order],
         x,
         y,
@@ -96,44 +97,3 @@ def cut_trips(traces: GpsTraces, box: Box) -> Trips:
         user[sorted_by],
     )
     return found
-
-
-@njit(cache=True, nogil=True)
-def _cut(time, x, y, inside, label, step, gap, fewest, most) -> Any:  # type: ignore[no-untyped-def]
-    """Return number of points and first row of each trip, and the positions of its points."""
-    sizes, firsts = [0][:0], [0][:0]
-    at_x, at_y = [0.0][:0], [0.0][:0]
-    n = len(time)
-    begin = 0
-    while begin < n:
-        stop = begin + 1
-        if inside[begin]:
-            while (
-                stop < n
-                and inside[stop]
-                and label[stop] == label[begin]
-                and time[stop] - time[stop - 1] <= gap
-            ):
-                stop += 1
-            # Whole steps since the first point, in pieces of at most `most`.
-            points = (time[stop - 1] - time[begin]) // step + 1
-            done, e = 0, begin
-            while points - done >= fewest:
-                size = min(points - done, most)
-                for k in range(done, done + size):
-                    moment = time[begin] + k * step
-                    while e + 1 < stop and time[e + 1] <= moment:
-                        e += 1
-                    part = 0.0
-                    if e + 1 < stop:
-                        part = (moment - time[e]) / (time[e + 1] - time[e])
-                        at_x.append(x[e] + part * (x[e + 1] - x[e]))
-                        at_y.append(y[e] + part * (y[e + 1] - y[e]))
-                    else:
-                        at_x.append(x[e])
-                        at_y.append(y[e])
-                sizes.append(size)
-                firsts.append(begin)
-                done += size
-        begin = stop
-    return np.array(sizes), np.array(firsts), np.array(at_x), np.array(at_y)

@@ -11,21 +11,19 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-ENDS, MOVES, FINE = 6, 16, 48
-DIRECTIONS = 8
-STEP_X = np.array([1, 1, 0, -1, -1, -1, 0, 1])
-STEP_Y = np.array([0, 1, 1, 1, 0, -1, -1, -1])
-DISTANCE_EDGES = np.array([1, 2, 3, 5, 7, 10, 13])
-"""Borders of the bins of distance, in moves that a straight way needs."""
-DETOUR_EDGES = np.array([1, 2, 3, 4, 6, 8, 11, 15, 21, 29, 41])
-"""Borders of the bins of moves beyond the straight way."""
-MOST_DETOUR = 56
-LENGTH_EDGES = np.array([1, 3, 6, 10, 15, 24, 40])
-"""Borders of the bins of all moves of a trip."""
-POINT_EDGES = np.array([12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95])
-"""Borders of the bins of points of a trip."""
-PAUSE_EDGES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6])
-"""Borders of the bins of the share of its time that a trip spends in the fine cell of its start, or end."""
+from tracearena.synthesis.private.trips import (
+    DETOUR_EDGES,
+    DIRECTIONS,
+    DISTANCE_EDGES,
+    ENDS,
+    FINE,
+    LENGTH_EDGES,
+    MOVES,
+    PAUSE_EDGES,
+    POINT_EDGES,
+    STEP_X,
+    STEP_Y,
+)
 
 
 @njit(cache=True, nogil=True)

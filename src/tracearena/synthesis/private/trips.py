@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,22 +18,6 @@ from tracearena.engine import SeedLike, is_secret, seed_sequence, stream
 from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
 from tracearena.files.io import read_bytes, replacing
 from tracearena.mobility.trips import FEWEST_POINTS, MOST_POINTS, STEP_S, Trips, cut_trips
-from tracearena.synthesis.private._trip_kernels import (
-    DETOUR_EDGES,
-    DIRECTIONS,
-    DISTANCE_EDGES,
-    ENDS,
-    FINE,
-    LENGTH_EDGES,
-    MOST_DETOUR,
-    MOVES,
-    PAUSE_EDGES,
-    POINT_EDGES,
-    STEP_X,
-    STEP_Y,
-    add_trips,
-    draw_trips,
-)
 from tracearena.synthesis.private.denoising import denoise, order_places, project_simplex
 from tracearena.synthesis.private.tables import (
     BITS,
@@ -55,8 +40,23 @@ SHARES = (
     "ends=0.22,terminals=0.14,moves=0.19,turns=0.03,detours=0.08,durations=0.04,pauses=0.03,"
     "districts=0.12,density=0.15"
 )
-"""Tuned with the grids of `_trip_kernels` on simulated cities of 3,000 and 33,000 trips (seed 301);
+"""Tuned with the grids below on simulated cities of 3,000 and 33,000 trips (seed 301);
 `benchmarks/bench_private_trips.py` measures on others."""
+ENDS, MOVES, FINE = 6, 16, 48
+DIRECTIONS = 8
+STEP_X = np.array([1, 1, 0, -1, -1, -1, 0, 1])
+STEP_Y = np.array([0, 1, 1, 1, 0, -1, -1, -1])
+DISTANCE_EDGES = np.array([1, 2, 3, 5, 7, 10, 13])
+"""Borders of the bins of distance, in moves that a straight way needs."""
+DETOUR_EDGES = np.array([1, 2, 3, 4, 6, 8, 11, 15, 21, 29, 41])
+"""Borders of the bins of moves beyond the straight way."""
+MOST_DETOUR = 56
+LENGTH_EDGES = np.array([1, 3, 6, 10, 15, 24, 40])
+"""Borders of the bins of all moves of a trip."""
+POINT_EDGES = np.array([12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95])
+"""Borders of the bins of points of a trip."""
+PAUSE_EDGES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6])
+"""Borders of the bins of the share of its time that a trip spends in the fine cell of its start, or end."""
 FORMAT, VERSION = "tracearena-private-trips", 1
 _UNITS: dict[str, Unit] = {"user": "person", "trip": "trip"}
 _SHAPES: dict[str, tuple[int, ...]] = {
@@ -101,6 +101,8 @@ def count_tables(trips: Trips, unit: Unit) -> dict[str, Ints]:
     districts, density
         Shares of its points on 6 × 6 and on 48 × 48 cells.
     """
+    from tracearena.synthesis.private._trip_kernels import add_trips
+
     tables = {name: np.zeros(shape, np.int64) for name, shape in _SHAPES.items()}
     of_unit = np.bincount(trips.user)[trips.user] if unit == "person" else np.ones(len(trips), np.int64)
     add_trips(trips.offsets, trips.x, trips.y, of_unit, BITS, tuple(tables.values()))
@@ -133,7 +135,11 @@ def _find_coarser(side: int, to: int) -> Ints:
     return np.asarray(row * to + column)
 
 
-_ORDERS = {side: order_places(_locate_cells(side)) for side in (ENDS, MOVES, FINE)}
+@cache
+def _order_cells(side: int) -> list[Ints]:
+    return order_places(_locate_cells(side))
+
+
 _TO_ENDS, _TO_MOVES = _find_coarser(FINE, ENDS), _find_coarser(FINE, MOVES)
 
 
@@ -159,24 +165,28 @@ def estimate_model(noisy: Mapping[str, Ints], budget: Budget) -> TripModel:
         weight = spread[at] ** 2 / (spread[at] ** 2 + wide**2)
         summed[at] += weight * (other - summed[at])
         spread[at] *= np.sqrt(1 - weight)
-    coarse = _denoise_together(summed, spread, total, _ORDERS[ENDS])
-    maps = _denoise_together(fine, noise, total, _ORDERS[FINE]) + 1e-9 * total
+    coarse = _denoise_together(summed, spread, total, _order_cells(ENDS))
+    maps = _denoise_together(fine, noise, total, _order_cells(FINE)) + 1e-9 * total
     within = np.stack([_sum_cells(one, _TO_ENDS, ENDS) for one in maps])
     starts, stops, density = maps * (coarse / within)[:, _TO_ENDS]
 
     # Pairs of start and end: what the maps and the distance say, and what the table says beyond it.
     expected = _expect_ends(tables["ends"], coarse[0], coarse[1], total)
     beyond, wide = tables["ends"] - expected, sigma["ends"]
-    beyond = (denoise(beyond, wide, _ORDERS[ENDS]) + denoise(beyond.T.copy(), wide, _ORDERS[ENDS]).T) / 2
+    beyond = (
+        denoise(beyond, wide, _order_cells(ENDS)) + denoise(beyond.T.copy(), wide, _order_cells(ENDS)).T
+    ) / 2
     ends = project_simplex((expected + beyond).ravel(), total).reshape(expected.shape)
 
     # The chain of moves: the traffic in each cell, and how it is divided among directions.
     moves = tables["moves"].T.copy()
-    flow = denoise(moves.sum(axis=0)[None], sigma["moves"] * DIRECTIONS**0.5, _ORDERS[MOVES])[0]
+    flow = denoise(moves.sum(axis=0)[None], sigma["moves"] * DIRECTIONS**0.5, _order_cells(MOVES))[0]
     flow = project_simplex(flow, max(float(flow.sum()), 1.0)) + 1e-4
     split = np.maximum(moves.sum(axis=1), 0) + 1e-4
     common = flow * (split / split.sum())[:, None]
-    chain = np.maximum(common + denoise(moves - common, sigma["moves"], _ORDERS[MOVES]), 0) + 0.02 * flow / 8
+    chain = (
+        np.maximum(common + denoise(moves - common, sigma["moves"], _order_cells(MOVES)), 0) + 0.02 * flow / 8
+    )
     row, column = np.divmod(np.arange(MOVES**2), MOVES)
     for d in range(DIRECTIONS):
         ahead = np.stack([row + STEP_Y[d], column + STEP_X[d]])
@@ -238,6 +248,8 @@ def _smooth_rows(table: Floats, total: float) -> Floats:
 
 def draw_from_model(model: TripModel, trips: int, rng: np.random.Generator) -> Trips:
     """Draw trips of a model, each of a user of its own."""
+    from tracearena.synthesis.private._trip_kernels import draw_trips
+
     even = (np.arange(trips) + rng.random()) / trips * model.ends.sum()
     pair = np.minimum(np.searchsorted(np.cumsum(model.ends), even, side="right"), model.ends.size - 1)
     rng.shuffle(pair)
