@@ -132,11 +132,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "audit --quick": ("audit", "reference.csv", *PLACES, "--out", "audit", *SEED, "--quick"),
 }
 MOST = {
-    "obfuscate PL(4,1)": Entered(44, 244),
-    "obfuscate GeoInd(100m)": Entered(44, 279),
+    "obfuscate PL(4,1)": Entered(43, 244),
+    "obfuscate GeoInd(100m)": Entered(42, 282),
     "attack VisitProb-R": Entered(49, 277),
     "attack Bayes-R": Entered(57, 379),
-    "synthesize PPMTF(4,200)": Entered(50, 346),
+    "synthesize PPMTF(4,200)": Entered(50, 349),
     "audit --quick": Entered(88, 704),
 }
 

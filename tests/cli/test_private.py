@@ -204,7 +204,7 @@ def test_virtual_trips_are_written_and_evaluated(gps: Path) -> None:
         name="PrivateTrips(2,trip)",
     )  # fmt: skip
     assert (more.json["users"], more.json["traces_per_user"]) == (5, 3)
-    assert "nothing more is spent" in more.err
+    assert "this spends nothing" in more.err
     evaluated = ("evaluate", "--train", "gps.csv", "--test", "others.csv", "--synthetic", "out.csv")
     found = tracearena(*evaluated, "--bounds", BOX, "--json", folder=gps)
     assert found.status == 0, found.err

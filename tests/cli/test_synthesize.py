@@ -194,7 +194,7 @@ def test_the_command_has_options_about_reading_writing_and_running_only():
     assert options & {
         field.name for name in names("synthesizer") for field in fields(entries()[name].load())
     } == {"shares"}
-    assert len(options - {field.name for field in fields(ReadingOptions)}) <= 19
+    assert len(options - {field.name for field in fields(ReadingOptions)}) <= 20
 
 
 OWN = """
@@ -220,7 +220,17 @@ def test_a_class_derived_from_ours_is_a_synthesizer_of_its_own(files, monkeypatc
 
 def test_epsilon_of_the_parameters_is_printed_or_refused_before_training(files):
     training, out = files / "traintraces_TK.csv", files / "out.csv"
-    given = [training, out, "--format", "ppmtf", "--places", files / "POI_TK.csv", "--seed", 1, "--epsilon"]
+    given = [
+        training,
+        out,
+        "--format",
+        "ppmtf",
+        "--places",
+        files / "POI_TK.csv",
+        "--seed",
+        1,
+        "--privacy-cost",
+    ]
     found = run(QUICK, *given, "--model", files / "model.ptf")
     expected = privacy_budget(PPMTF.load(files / "model.ptf"))
     assert {name: found[name] for name in expected.to_dict()} == pytest.approx(expected.to_dict())
@@ -229,4 +239,4 @@ def test_epsilon_of_the_parameters_is_printed_or_refused_before_training(files):
     refused = tracearena("synthesize", "PPMTF(2,zeros=all)", *given)
     assert (refused.status, "zeros='sampled'" in refused.err, out.exists()) == (2, True, False)
     refused = tracearena("synthesize", "SGD", *given)
-    assert (refused.status, "--epsilon" in refused.err) == (2, True)
+    assert (refused.status, "--privacy-cost" in refused.err) == (2, True)

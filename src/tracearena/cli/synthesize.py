@@ -97,10 +97,10 @@ def synthesize(
             "--log-likelihoods", help="PPMTF: add the log-likelihood of each trace (ppmtf files only)."
         ),
     ] = False,
-    epsilon: Annotated[
+    privacy_cost: Annotated[
         bool,
         typer.Option(
-            "--epsilon",
+            "--privacy-cost",
             help="PPMTF: print the ε that publishing the parameters would have, and κ of the model.",
         ),
     ] = False,
@@ -159,7 +159,7 @@ def synthesize(
         "export": export,
         "deniable": deniable,
         "log_likelihoods": log_likelihoods,
-        "epsilon": epsilon,
+        "privacy_cost": privacy_cost,
         "lean": lean,
         "cluster": cluster,
     }
@@ -179,7 +179,7 @@ def synthesize(
     if of_trips:
         refuse_options(f"{name}, which makes GPS trips", slots=slots)
     untrained: Synthesizer = catalogue.create(name, kind.kind)
-    if epsilon:
+    if privacy_cost:
         # A model without a known ε is refused before it is trained.
         privacy_budget(PPMTF(**parameters), kappa=0)
     wanted = _parse_k_and_eta(deniable)
@@ -279,7 +279,7 @@ def synthesize(
         result |= {"events": synthetic.n_events, "places": len(synthetic.places)}
     if seed is not None:
         result["seed"] = seed
-    if epsilon:
+    if privacy_cost:
         with use(cluster=workers):
             result |= privacy_budget(synthesizer).to_dict()
     print_result(result | _describe_model(synthesizer) | tested, as_json)

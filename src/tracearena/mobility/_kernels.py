@@ -5,7 +5,8 @@ The entropy rate is about log2(n) / mean(Λ_i), where Λ_i is the length of the 
 at i and did not occur before it.
 
 Trips: points sorted by recording (`label`) and `time` in milliseconds, with positions x, y in the box, from 0
-to 1, and whether they are inside.
+to 1, and whether they are inside. Positions are `step` ms apart; points more than `gap` ms apart are of two
+trips, which have `fewest` to `most` positions.
 """
 
 from __future__ import annotations

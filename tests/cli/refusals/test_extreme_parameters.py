@@ -105,6 +105,11 @@ def synthesize(name: str, training: Traces) -> None:
     catalogue.create(name).fit(training, seed=1).synthesize(2, seed=1)
 
 
+def synthesize_trips(name: str, training: GpsTraces) -> None:
+    model = catalogue.create(name).set_params(bounds="-80,-170,80,170")
+    model.fit(training, seed=1).synthesize(2, seed=1)
+
+
 def obfuscate(name: str, original: Traces) -> None:
     defence = catalogue.create(name)
     released = defence.transform(original, seed=1)
@@ -120,6 +125,8 @@ def used(
             for some in points:
                 if kind == "gps-obfuscator":
                     yield lambda some=some: catalogue.create(name).transform(some, seed=1)
+                elif kind == "gps-synthesizer":
+                    yield lambda some=some: synthesize_trips(name, some)
                 else:
                     yield lambda some=some: catalogue.create(name).recover(some)
             continue

@@ -4,6 +4,18 @@ Positions x, y are from 0 to 1 in the box. Grids: ends `ENDS`², moves `MOVES`²
 from the south. A move goes to one of the eight neighbours: direction 0 east, then counter-clockwise.
 Counting works in whole numbers only, as in `_kernels`: a share c / n of a trip that is one of w of its unit
 becomes ⌊2^bits c / (n w)⌋.
+
+offsets         trips + 1: the first position of each trip, and the end of the last
+chain           cells × directions: probability of each move
+persistence     directions: weight of a move by how far it turns from the last one
+pauses          trips × 2: share of its time that a trip stays at its start, and at its end
+lengths         trips: number of moves; `count` is that of one trip
+slowness        cells of moves: time per distance
+density         fine cells: weight of a position
+reached         see `reach`
+route           corners of one trip × 3: x, y, and the time of the way there
+rng             NumPy's generator
+side            cells along a side of a grid; `a` and `b` are cells
 """
 
 from __future__ import annotations

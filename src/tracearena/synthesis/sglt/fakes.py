@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracearena.checks import require_number, require_switch, require_whole
+from tracearena.checks import LARGEST_COUNT, require_number, require_switch, require_whole
 from tracearena.dataframes import Result
 from tracearena.engine import block_ranges, is_secret, run_blocks, stream
 from tracearena.metrics.similarity import RankedPlaces, geographic_similarity, semantic_similarity
@@ -275,7 +275,7 @@ class PrivacyTests:
     def __post_init__(self) -> None:
         for name in ("geographic", "intersection", "difference"):
             require_number(name, getattr(self, name), at_least=0, at_most=1)
-        require_whole("alternatives", self.alternatives, at_least=0)
+        require_whole("alternatives", self.alternatives, at_least=0, at_most=LARGEST_COUNT)
 
     def judge(
         self,
