@@ -68,9 +68,10 @@ def export_frame(
         if library in _TRACE_LIBRARIES:
             return _export_traces(_prepare_trace_columns(frame, library), library, *position)
         return _build_geo_frame(frame.to_pandas(), *position)
-    except ImportError:
-        package = _EXTRAS.get(library, library)
-        raise ParameterError(f"library = {library!r} needs more: pip install '{package}'") from None
+    except ImportError as error:
+        # Polars makes frames of pandas by PyArrow, which libraries of traces do not install.
+        packages = f"'{library}' pyarrow" if library in _TRACE_LIBRARIES else f"'{_EXTRAS[library]}'"
+        raise ParameterError(f"library = {library!r} needs more: pip install {packages} ({error})") from None
 
 
 def _build_geo_frame(table: Any, latitude: str, longitude: str) -> Any:

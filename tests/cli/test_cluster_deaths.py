@@ -101,7 +101,7 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(
         submit = Cluster.submit
 
         def submit_deadly(self: Cluster, task: Callable[..., Any], *arguments: Any, **given: Any) -> Any:
-            is_deadly = task is distributed._sum_targets
+            is_deadly = task is distributed._sum_target_blocks
             return submit(self, deadly(task, flag) if is_deadly else task, *arguments, **given)
 
         monkeypatch.setattr(Cluster, "submit", submit_deadly)

@@ -19,7 +19,7 @@ from tests.docs.running import Session, agrees
 
 RUNNABLE = [page for page in map(read_page, PAGES) if page.runs]
 WITH_LONG_PARTS = [page for page in RUNNABLE if page.has_long_parts and "long" not in page.remarks]
-LANGUAGES = {"python", "console", "sh", "text", "csv", "json", "toml", "make"}
+LANGUAGES = {"python", "console", "sh", "text", "csv", "diff", "json", "toml", "make"}
 NOT_RUN = 25
 """How many fences are not run, each for a reason that stands above it."""
 

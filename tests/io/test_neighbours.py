@@ -120,9 +120,9 @@ def environment(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Pa
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     if not python.exists():
         venv.create(folder, with_pip=True)
-        wanted = [library, str(ROOT)]
+        wanted = [library, "pyarrow", str(ROOT)]
         if library == "scikit-mobility":  # its old libraries were built before these
-            wanted += ["numpy<2", "shapely<2"]
+            wanted += ["numpy<2", "pyarrow<20", "shapely<2"]
         install = [str(python), "-m", "pip", "install", "--quiet", *wanted]
         done = subprocess.run(install, capture_output=True, text=True)
         if done.returncode != 0:

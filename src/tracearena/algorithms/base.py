@@ -296,7 +296,28 @@ class GpsAttack(Algorithm, ABC):
         """Return the same points at the positions that the attacker estimates."""
 
 
-class Synthesizer(Algorithm, ABC):
+class TrainedSynthesizer(Algorithm, ABC, Generic[Given]):
+    """What synthesizers of all traces share."""
+
+    @abstractmethod
+    def fit(self, traces: Given, *, seed: SeedLike = None) -> Self:
+        """Learn from the training traces."""
+
+    @abstractmethod
+    def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Given:
+        """Return synthetic traces of all training users."""
+
+    def fit_transform(self, traces: Given, y: None = None, *, seed: SeedLike = None) -> Given:
+        """Learn from the traces, and return one synthetic trace for each of their users; `y` is ignored."""
+        from tracearena.engine import child_seed, seed_sequence
+
+        root = seed_sequence(seed)
+        made = self.fit(traces, seed=child_seed(root, 0)).synthesize(seed=child_seed(root, 1))
+        library = find_library(traces)
+        return made if library is None else answer_frame(made, library)
+
+
+class Synthesizer(TrainedSynthesizer["Traces"]):
     """Learns from training traces, and generates synthetic traces for each training user.
 
     Write your own as a keyword-only dataclass with a `name`, a `fit` and a `synthesize`.
@@ -312,15 +333,6 @@ class Synthesizer(Algorithm, ABC):
     def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return synthetic traces of all training users; day ``r`` is a user's trace number ``r``."""
 
-    def fit_transform(self, traces: Traces, y: None = None, *, seed: SeedLike = None) -> Traces:
-        """Learn from the traces, and return one synthetic trace for each of their users; `y` is ignored."""
-        from tracearena.engine import child_seed, seed_sequence
-
-        root = seed_sequence(seed)
-        made = self.fit(traces, seed=child_seed(root, 0)).synthesize(seed=child_seed(root, 1))
-        library = find_library(traces)
-        return made if library is None else answer_frame(made, library)
-
     def follow(self, released: ObfuscatedTraces) -> Traces | ObfuscatedTraces:
         """Return the release of a defence as traces, which need one place for every event."""
         return _take_single_places(self, released)
@@ -335,7 +347,7 @@ def _take_single_places(algorithm: Algorithm, released: ObfuscatedTraces) -> Tra
     return Traces.like(released, released.codes)
 
 
-class GpsSynthesizer(Algorithm, ABC):
+class GpsSynthesizer(TrainedSynthesizer["GpsTraces"]):
     """Learns from GPS traces, and generates synthetic trips for each training user."""
 
     kind: ClassVar[Kind] = "gps-synthesizer"

@@ -91,4 +91,4 @@ def test_the_options_are_shown_as_a_command_line_has_them() -> None:
     shown = {layout.name: layout.command_line for layout in LAYOUTS}
     assert shown["T-Drive, taxis of Beijing"] == "--no-header --columns user=1,time=2,lng=3,lat=4"
     assert shown["French column names, day first"] == "--decimal ',' --time-format '%d/%m/%Y %H:%M:%S'"
-    assert shown["Japanese"] == ""
+    assert shown["Japanese column names"] == ""
