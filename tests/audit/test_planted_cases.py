@@ -106,6 +106,13 @@ def test_a_duplicated_person_is_never_unique(people_at: Make) -> None:
 
 
 @pytest.mark.slow
+def test_a_single_person_can_be_told_from_nobody(make_walks: Callable[..., Traces]) -> None:
+    """A guess is always right: neither 100 % found nor 0 % beyond guessing would mean anything."""
+    audit = assess(AuditInput(make_walks(users=1)), seed=1, quick=True)
+    assert (audit.lights[0].colour, audit.lights[0].share) == ("grey", None)
+
+
+@pytest.mark.slow
 def test_a_tourist_in_a_crowd_stands_out_alone(people_at: Make) -> None:
     table = np.zeros((30, 24 * DAYS), int)
     table[7] = np.arange(24 * DAYS) % 37 + 3

@@ -117,8 +117,8 @@ class SinglingOut(Record):
 
     @property
     def headline(self) -> Proportion | None:
-        """Who is found by four points."""
-        return self.found.get(HEADLINE)
+        """Who is found by four points; None if there are fewer than two people to tell apart."""
+        return self.found.get(HEADLINE) if self.candidates > 1 else None
 
 
 def single_out(

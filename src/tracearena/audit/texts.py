@@ -79,7 +79,7 @@ AT_LEAST = (
 )
 OVER_GUESSING = "This is {value:.1%} more than guessing ({low:.1%} to {high:.1%})."
 WHY_GREY = {
-    "singling_out": "the file has no people to look for.",
+    "singling_out": "the file has fewer than two people to tell apart.",
     "linkability": "too few people have data on both sides of the cut.",
     "inference": "no person has a place at night or during working hours on both sides of the cut.",
 }
