@@ -214,7 +214,7 @@ def test_rows_in_the_order_of_the_original_are_named(tmp_path: Path, order: str)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("kind", ["csv", pytest.param("parquet", marks=pytest.mark.long)])
 @pytest.mark.parametrize("column", ["device", "born", "battery"])
 def test_a_column_that_survived_is_named(tmp_path: Path, kind: str, column: str) -> None:
     """A device, or a date of birth that four share; a battery is at any level at any time."""

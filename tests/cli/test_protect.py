@@ -191,7 +191,7 @@ def test_no_advantage_at_all_is_a_limit_that_nothing_keeps(owner: Path) -> None:
     assert {path.name for path in owner.iterdir()} == {"in.csv", "audit"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_venue_numbers_do_not_break_the_last_step(owner: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = MeasuringOptions.settings
 
@@ -209,7 +209,7 @@ def test_venue_numbers_do_not_break_the_last_step(owner: Path, monkeypatch: pyte
     assert released.height == original.height
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_attack_of_ones_own_is_run(owner: Path) -> None:
     (owner / "my_module.py").write_text(OWN)
     words = (*GENEROUS, "--defences", HIDES, "--attack", "my_module:MyLinker", "--json")
@@ -259,7 +259,9 @@ def test_a_full_disk_leaves_no_draft(owner: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", ["attack_candidate", "assess_in_stages"])
+@pytest.mark.parametrize(
+    "step", ["attack_candidate", pytest.param("assess_in_stages", marks=pytest.mark.long)]
+)
 def test_a_stopped_search_leaves_no_draft(owner: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     from tracearena.audit import protection
 
@@ -316,7 +318,7 @@ def test_mistakes_get_a_sentence(owner: Path, words: list[str], said: str) -> No
     assert {path.name for path in owner.iterdir()} == {"in.csv"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_gps_points_are_protected_too(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     home = rng.uniform([35.6, 139.6], [35.75, 139.85], (40, 2))

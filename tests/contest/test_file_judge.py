@@ -207,7 +207,7 @@ def test_sample_attacks_count_where_their_answers_are(folder: Path) -> None:
     assert "VisitProb-R" not in fewer.roster.samples
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_strongest_attacks_are_run_where_the_rules_ask_for_them(folder: Path) -> None:
     rules = folder / "contest.toml"
     rules.write_text(format_contest_file(charter(sample_attacks=["strongest"])))

@@ -176,7 +176,7 @@ class Slow:
 
 
 @given(rounds())
-@examples(300)
+@examples(100)
 def test_a_generated_round_has_the_board_of_brute_force(
     tmp_path_factory: pytest.TempPathFactory, tables: dict[str, list[list[str]]]
 ) -> None:
@@ -195,7 +195,7 @@ def test_a_generated_round_has_the_board_of_brute_force(
 
 
 @given(rounds())
-@examples(100)
+@examples(40)
 def test_what_is_written_is_read_back_as_the_same_board(
     tmp_path_factory: pytest.TempPathFactory, tables: dict[str, list[list[str]]]
 ) -> None:

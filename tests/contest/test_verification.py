@@ -194,6 +194,23 @@ CHANGES = {
     "who was released": (manifest(released=[]), "release", "manifest.json, released"),
 }  # fmt: skip
 NONSENSE = [b'{"board": 3}', *(pytest.param(one, marks=pytest.mark.long) for one in (b"", b"\xff\x00"))]
+FILES = [
+    "contest.toml",
+    "results/board.json",
+    JUDGE + "orgtraces_team001_data01_IDP.csv",
+    *(
+        pytest.param(name, marks=pytest.mark.long)
+        for name in (
+            "results/awards.csv",
+            JUDGE + "salts.csv",
+            SENT + "received.csv",
+            JUDGE + "info_region.csv",
+            JUDGE + "ptable_team001_data01_IDP.csv",
+            ALL + "commitments.csv",
+            JUDGE + "reftraces_team001_data01_IDP.csv",
+        )
+    ),
+]
 RESULTS = (
     "board.csv",
     "utility.csv",
@@ -284,12 +301,7 @@ def test_a_file_that_is_gone_is_missed(archive: Path, tmp_path: Path, gone: str)
     assert not found(archive, tmp_path, lambda folder: (folder / gone).unlink()).is_right
 
 
-@pytest.mark.parametrize(
-    "file",
-    ["contest.toml", "results/board.json", "results/awards.csv", JUDGE + "salts.csv", SENT + "received.csv",
-     JUDGE + "info_region.csv", JUDGE + "ptable_team001_data01_IDP.csv", ALL + "commitments.csv",
-     JUDGE + "orgtraces_team001_data01_IDP.csv", JUDGE + "reftraces_team001_data01_IDP.csv"],
-)  # fmt: skip
+@pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("content", NONSENSE)
 def test_nonsense_in_a_file_is_a_finding(archive: Path, tmp_path: Path, file: str, content: bytes) -> None:
     result = found(archive, tmp_path, lambda folder: (folder / file).write_bytes(content))
@@ -297,7 +309,9 @@ def test_nonsense_in_a_file_is_a_finding(archive: Path, tmp_path: Path, file: st
     assert str(tmp_path) not in json.dumps(result.to_dict())
 
 
-@pytest.mark.parametrize("value", [{}, [], "x", True, -1, 10**400])
+@pytest.mark.parametrize(
+    "value", ["x", True, *(pytest.param(one, marks=pytest.mark.long) for one in ({}, [], -1, 10**400))]
+)
 @pytest.mark.parametrize(
     "place",
     [

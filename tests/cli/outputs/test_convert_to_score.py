@@ -132,7 +132,7 @@ def test_every_command_counts_the_same_users_and_points_abroad(tmp_path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", pytest.param("parquet", marks=pytest.mark.long)])
 def test_a_release_of_single_places_is_converted_and_scored(tmp_path: Path, suffix: str) -> None:
     original = check_ins(tmp_path / "checkins.csv")
     obfuscated, public, plain = (tmp_path / f"{name}.{suffix}" for name in ("obfuscated", "public", "plain"))

@@ -68,8 +68,7 @@ def result(tiny: Path):
     "command",
     [
         "homes",
-        "hotspots",
-        *(pytest.param(n, marks=pytest.mark.slow) for n in ("error", "gossip", "uniqueness")),
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("error", "gossip", "hotspots", "uniqueness")),
     ],
 )
 def test_applications_on_single_points(result, command):
@@ -118,7 +117,7 @@ def test_describe(result, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("order", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_similarity_of_single_events(result, order):
     for a, b in product(("one", "move"), repeat=2):
         files = f"events-{a}.csv", f"events-{b}.csv"

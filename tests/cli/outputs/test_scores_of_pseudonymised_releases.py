@@ -18,6 +18,7 @@ from tracearena.metrics.applications import compare_homes, distance_error, hotsp
 from tracearena.traces import GpsTraces
 
 COMMANDS = ("uniqueness", "homes", "error", "hotspots")
+TABLES = ("ptable.csv", "swapped.csv")
 
 
 def answer(command: str, folder: Path, released: str, *more: object) -> dict[str, Any]:
@@ -73,9 +74,13 @@ def test_other_ids_are_refused_by_a_sentence_that_names_the_option(folder: Path,
 @pytest.mark.parametrize(
     ("command", "table"),
     [
-        *((command, "ptable.csv") for command in COMMANDS),
-        ("homes", "swapped.csv"),
-        *(pytest.param(n, "swapped.csv", marks=pytest.mark.long) for n in COMMANDS if n != "homes"),
+        *(("homes", table) for table in TABLES),
+        *(
+            pytest.param(n, table, marks=pytest.mark.long)
+            for n in COMMANDS
+            if n != "homes"
+            for table in TABLES
+        ),
     ],
 )
 def test_with_the_table_the_figures_are_those_of_the_release(folder: Path, command: str, table: str) -> None:

@@ -77,7 +77,11 @@ def test_homes_behind_zones_are_found_alike(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("application", [ERROR, HOMES, HOTSPOTS], ids=lambda one: one[0])
+@pytest.mark.parametrize(
+    "application",
+    [ERROR, *(pytest.param(one, marks=pytest.mark.long) for one in (HOMES, HOTSPOTS))],
+    ids=lambda one: one[0],
+)
 def test_pseudonyms_are_told_by_their_table_and_strangers_come_last(
     application: tuple[str, ...],
     tmp_path: Path,
@@ -108,7 +112,7 @@ def test_ids_that_are_other_peoples_are_refused_in_large_tables_too(
     assert "the recording times of another user" in said
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_city_is_chosen_among_far_ones_alike(
     tmp_path: Path, run: Callable[..., str], both_ways: Callable[..., dict[str, object]]
 ) -> None:
