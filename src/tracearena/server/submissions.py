@@ -143,8 +143,8 @@ def check_target(errand: UploadRequest) -> None:
     wanted = find_other_name(errand.file_name, kind, int(data_set.team.number), data_set.number, attacker)
     if wanted is not None:
         said = gettext(
-            "The name %(name)s is that of another file than %(wanted)s, which this form is for. Use the "
-            "other form, or rename the file."
+            "The name %(name)s is that of another file than %(wanted)s, which is expected here. Hand it in "
+            "where it belongs, or rename it."
         )
         message = said % {"name": errand.file_name, "wanted": wanted}
         raise RequestRefused(409, "other-target", message, wanted=wanted)
