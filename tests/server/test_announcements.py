@@ -115,6 +115,25 @@ def test_a_question_is_answered_privately_or_to_all_without_its_team(held: Held)
     assert "Messages (" not in _text(boss, "/organiser/messages")
 
 
+def test_a_program_asks_and_reads_the_answer(held: Held) -> None:
+    """Of its team only; a question that waits for an answer is kept once."""
+    asker, other, boss = program(held, "001"), program(held, "002"), organiser(held)
+    asked = asker.post("questions", {"text": "May we use maps?"})
+    assert asked.status_code == 201
+    assert asker.post("questions", {"text": " May we use maps?\r\n"}).json() == asked.json()
+    (waiting,) = asker.get("questions").json()
+    assert (waiting["text"], waiting["answer"], waiting["answered_at"]) == ("May we use maps?", None, None)
+    boss.post(f"/organiser/questions/{waiting['id']}", {"text": "Yes.", "for": "team"})
+    (answered,) = asker.get("questions").json()
+    assert (answered["answer"], answered["for_all"]) == ("Yes.", False)
+    assert answered["answered_at"] == BEGIN.isoformat()
+    assert asker.post("questions", {"text": "May we use maps?"}).json()["id"] > waiting["id"]
+    assert other.get("questions").json() == []
+    for text in ("", 2_001 * "x"):
+        assert asker.post("questions", {"text": text}).status_code == 400
+    assert asker.post("questions", {}).status_code == 422
+
+
 def test_texts_have_a_length_and_a_team_a_number_of_open_questions(held: Held) -> None:
     """What is refused is said above the form, with the text still in it."""
     boss, member = organiser(held), joined(held, "001")

@@ -143,7 +143,7 @@ def test_the_api_takes_no_cookies(held: Held) -> None:
     held.anonymization()
     client = joined(held, "001")
     posts = [path for method, path in api_routes() if method != "GET"]
-    assert len(posts) == 2
+    assert len(posts) == 3
     for path in posts:
         for address in filled(path, {**VALUES, "number": ("1",)}):
             headers = {"Idempotency-Key": "k"}

@@ -136,12 +136,23 @@ def test_an_upload_goes_through_its_steps(
     hands.judged(held)
     assert client.get(f"{third}/state").json() == {"state": "scored", "settled": True}
     done = ["received done", "checked done", "scored done"]
+    below = by_form(client, "obfuscated/1", hands.obfuscated(held, "001", tmp_path, "RR(0.1)"), "e")[
+        "Location"
+    ]
+    other = joined(held, "002")
+    alone = by_form(other, "obfuscated/1", hands.obfuscated(held, "002", tmp_path, "RR(0.1)"), "f")[
+        "Location"
+    ]
+    hands.judged(held)
+    assert _looks(_page(client, below)) == [*done, "another upload counts broken"]
+    assert _looks(_page(other, alone)) == [*done, "not valid, not published broken"]
     assert _looks(_page(client, third)) == [*done, "to be published next"]
     assert _looks(_page(client, second)) == [*done, "another upload counts broken"]
     assert _looks(_page(client, first)) == ["received done", "refused broken"]
     held.at(SCHEDULE.anonymization_end)
     hands.judged(held)
     assert _looks(_page(client, third)) == [*done, "published done"]
+    assert _looks(_page(other, alone)) == [*done, "not valid, not published broken"]
     late = by_form(client, "obfuscated/1", content, "d")["Location"]
     assert _looks(_page(client, late)) == ["received done", "late: it is kept and does not count broken"]
 

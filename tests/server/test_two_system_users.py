@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,12 +28,15 @@ from tests.server.visitors import free_port, joined, token, upload_headers
 
 from tracearena.server import clock
 from tracearena.server.models import Contest, DataSet, Score, State, Submission, Worker
+from tracearena.server.operations import backup
 from tracearena.server.operations.demo import wait_for
 from tracearena.server.store.folder import Folder
 
 WEB, JUDGE, GROUP = 64001, 64002, 64000
 SECRETS = ("sealed/judge/orgtraces_team001_data01_IDP.csv", "sealed/judge/reftraces_team001_data01_IDP.csv")
-SHARED = ("server.json", "contest.toml", "everybody/info_region.csv", "serving.lock")
+SHARED = (
+    "server.json", "contest.toml", "everybody/info_region.csv", "serving.lock", "sealed/teams/team001",
+)  # fmt: skip
 
 pytestmark = pytest.mark.skipif(
     os.getuid() != 0 or shutil.which("setpriv") is None, reason="only root can give files to others"
@@ -87,7 +91,6 @@ def test_both_have_what_they_share(friday: Path) -> None:
     for name in SHARED:
         assert can(WEB, "cat", friday / name), name
         assert can(JUDGE, "cat", friday / name), name
-    assert can(WEB, "cat", friday / "sealed" / "teams" / "team001")
     upload = friday / "uploads" / "ab" / "abcd"
     # As `open_upload_stream` makes folder and file.
     made = (
@@ -206,6 +209,7 @@ def test_two_users_hold_a_whole_contest(
         ours.results()
         wait_for("results", lambda: Contest.get_current().published_at is not None, 180)
         assert Score.objects.filter(submission=attack).exists()
+        _check_backups(friday)
         assert client.get("/board").status_code == 200
         archive = "/team/data/everybody"
         wait_for("the judge's archive", lambda: "ETag" in client.get(archive).headers, 60)
@@ -231,3 +235,21 @@ def _user_of(process: int) -> tuple[int, int, str]:
     status = Path(f"/proc/{process}/status").read_text()
     found = [re.findall(rf"^{name}:\t(\w+)", status, re.M)[0] for name in ("Uid", "Gid", "CapEff")]
     return int(found[0]), int(found[1]), found[2]
+
+
+def _check_backups(friday: Path) -> None:
+    """The judge backs up the files of both users, and the web, which may not read all, nothing."""
+    backup.request_backup("test")
+    wait_for("the backup", lambda: Contest.get_current().backed_up_at is not None, 120)
+    (path,) = (friday / "exports" / "backups").iterdir()
+    with tarfile.open(path) as archive:
+        names = set(archive.getnames())
+    kept = ("everybody", "sealed/judge", "sealed/teams", "uploads")
+    expected = [one for name in kept for one in (friday / name).rglob("[!.]*") if one.is_file()]
+    assert {one.relative_to(friday).as_posix() for one in expected} <= names
+    refused = friday.with_name("cache-contest-web") / "backup.tar"
+    python = friday.with_name("opt") / "bin" / "python"
+    environment = {"PATH": os.defpath, "HOME": "/nonexistent", "NUMBA_CACHE_DIR": str(refused.parent)}
+    command = as_user(WEB, python, "-m", "tracearena", "contest", "backup", friday, refused)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd="/")
+    assert (done.returncode, "sealed/judge" in done.stderr, refused.exists()) == (2, True, False), done.stderr

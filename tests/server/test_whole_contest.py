@@ -106,7 +106,9 @@ class Person:
         receipt = self.done("submit", "mine.csv")
         again = self.done("submit", "mine.csv")
         assert (again["id"], again["sha256"]) == (receipt["id"], receipt["sha256"]), "one upload, one receipt"
-        assert len(self.done("status")["submissions"]) == 1
+        asked = self.done("ask", "May we use maps?")
+        status = self.done("status")
+        assert (len(status["submissions"]), status["questions"]) == (1, [asked])
         return dict(receipt)
 
     def attack(self, target: dict[str, Any], name: str) -> None:

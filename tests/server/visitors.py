@@ -81,6 +81,11 @@ class Program:
         """Ask for something."""
         return browser().get(f"/api/v1/{path}", headers={"Authorization": f"Bearer {self.secret}", **headers})
 
+    def post(self, path: str, values: dict[str, Any]) -> Any:
+        """Send values."""
+        headers = {"Authorization": f"Bearer {self.secret}"}
+        return browser().post(f"/api/v1/{path}", values, content_type="application/json", headers=headers)
+
     def upload(self, path: str, content: bytes, key: str, name: str = "file.csv") -> Any:
         """Hand in a file."""
         return browser().post(

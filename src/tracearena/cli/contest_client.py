@@ -39,7 +39,7 @@ KindOption = Annotated[
 
 def register_client(group: typer.Typer) -> None:
     """Add the group of commands."""
-    commands = (login, data, practise, check, submit, attack, status, watch, receipts, board)
+    commands = (login, data, practise, check, submit, attack, ask, status, watch, receipts, board)
     about = "Take part in a contest: download data, practise, check and submit files, see results."
     example = "tracearena contest client login https://contest.example.org"
     add_group(group, "client", about, example, {one.__name__: one for one in commands})
@@ -245,7 +245,7 @@ def attack(
 
 
 def status(as_json: JsonOption = False) -> None:
-    """Show the phase, your data sets, the teams you may attack, and your submissions.
+    """Show announcements, answers, the phase, your data sets, the teams you may attack, and your submissions.
 
     Example:
       tracearena contest client status
@@ -253,7 +253,16 @@ def status(as_json: JsonOption = False) -> None:
     from tracearena.contest.phases import name_phase
 
     with _open_client() as client:
-        names = ("contest", "phase", "me", "data_sets", "targets", "submissions", "announcements")
+        names = (
+            "contest",
+            "phase",
+            "me",
+            "data_sets",
+            "targets",
+            "submissions",
+            "announcements",
+            "questions",
+        )
         found = {name: client.get(name) for name in names}
     if as_json:
         typer.echo(json.dumps(found))
@@ -262,6 +271,8 @@ def status(as_json: JsonOption = False) -> None:
     until = f", until {phase['next_change']}" if phase["next_change"] else ""
     for one in found["announcements"]:
         typer.echo(_format_announcement(one))
+    for one in found["questions"]:
+        typer.echo(_format_question(one))
     typer.echo(f"team {_format_team(found['me'])}")
     typer.echo(f"{name_phase(phase)}{until}; the server's clock: {phase['now']}")
     rules = found["contest"]["rules"]
@@ -275,6 +286,22 @@ def status(as_json: JsonOption = False) -> None:
         typer.echo("no targets yet: the judge releases them after it has checked the last upload")
     for one in found["submissions"]:
         typer.echo(_format_upload(one, rules))
+
+
+def ask(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The question, at most 2,000 characters.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the organiser something; `contest client status` shows the answer.
+
+    Example:
+      tracearena contest client ask "May we use maps?"
+    """
+    from tracearena.server.client import ask_question
+
+    with _open_client() as client:
+        asked = ask_question(client, text)
+    typer.echo(json.dumps(asked) if as_json else _format_question(asked))
 
 
 def watch(
@@ -447,7 +474,19 @@ def _format_announcement(one: dict[str, Any]) -> str:
         said = f"{one['point']} is now {one['moved_to']}{whose}" + (f": {said}" if said else "")
     elif one["question"] is not None:
         said = f"Question: {one['question']}\nAnswer: {said}"
-    return f"ANNOUNCEMENT of {one['made_at']}\n" + "\n".join(f"    {line}" for line in said.splitlines())
+    return "\n".join([f"ANNOUNCEMENT of {one['made_at']}", *_indent(said)])
+
+
+def _format_question(one: dict[str, Any]) -> str:
+    """Say what the team asked, and the answer if there is one."""
+    said = [f"QUESTION of {one['asked_at']}", *_indent(one["text"])]
+    if one["answer"] is None:
+        return "\n".join([*said, "  no answer yet"])
+    return "\n".join([*said, f"  ANSWER of {one['answered_at']}", *_indent(one["answer"])])
+
+
+def _indent(text: str) -> list[str]:
+    return [f"    {line}" for line in text.splitlines()]
 
 
 def _format_challenge(number: int, rules: dict[str, Any]) -> str:

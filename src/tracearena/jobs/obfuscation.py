@@ -107,7 +107,10 @@ def obfuscate(
     else:
         counts, is_contest_file = _obfuscate_whole(obfuscator, source, output, reading, seed, legacy_2019)
     if is_contest_file:
-        note(f"{out}: has the users in the order of {source}; shuffle them with `tracearena pseudonymise`")
+        note(
+            f"{out}: has the users in the order of {source}, as a contest requires; before you publish it "
+            "yourself, shuffle them with `tracearena pseudonymise`"
+        )
     else:
         note(f"{out}: has the user ids of {source}; replace them with `tracearena pseudonymise`")
     if counts.get("kept") == counts["cells"] and obfuscator.name != "No":

@@ -362,7 +362,7 @@ def describe_privacies(board: Board, samples: Sequence[SweepRow]) -> str:
         extra = any(row.role is not Role.TEAM for row in rows)
         number = len(rows)
         which = (
-            translate("{number} data sets, the pseudonymised team's among them,", number=number)
+            translate("{number} data sets, including the pseudonymised team's", number=number)
             if extra
             else translate_count("{count} team", "{count} teams", number)
         )

@@ -84,11 +84,13 @@ def describe_announcement(made: Announcement) -> dict[str, Any]:
 
 
 def ask(member: Member, text: str) -> Question:
-    """Ask the organiser something, for the team of a member."""
+    """Ask the organiser something, for the team of a member; what waits for an answer is not asked again."""
     asked = _check_text(text)
     with transaction.atomic():
         # Of two who ask at once, the second sees the first one's question.
         team = Team.objects.select_for_update().get(pk=member.team_id)
+        if same := team.questions.filter(answered_at__isnull=True, text=asked).first():
+            return same
         if team.questions.filter(answered_at__isnull=True).count() >= MOST_OPEN_QUESTIONS:
             said = gettext(
                 "Your team has %(most)s unanswered questions, and more are not allowed. Wait for an answer "
@@ -96,6 +98,18 @@ def ask(member: Member, text: str) -> Question:
             )
             raise DataError(said % {"most": MOST_OPEN_QUESTIONS})
         return Question.objects.create(team=team, member=member, asked_at=clock.now(), text=asked)
+
+
+def describe_question(asked: Question) -> dict[str, Any]:
+    """Return a question and its answer as plain values for JSON."""
+    return {
+        "id": asked.pk,
+        "asked_at": asked.asked_at.isoformat(),
+        "text": asked.text,
+        "answered_at": None if asked.answered_at is None else asked.answered_at.isoformat(),
+        "answer": None if asked.answered_at is None else asked.answer,
+        "for_all": asked.is_for_all,
+    }
 
 
 def answer(number: int, text: str, actor: str, *, for_all: bool) -> Question:

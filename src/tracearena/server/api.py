@@ -11,9 +11,10 @@ from ninja.security import HttpBearer
 
 from tracearena import __version__
 from tracearena.contest import phase_at
+from tracearena.errors import TracearenaError
 from tracearena.server import accounts, announcements, clock, results, submissions
 from tracearena.server.accounts import Caller
-from tracearena.server.errors import build_json_error, not_found
+from tracearena.server.errors import RequestRefused, build_json_error, not_found
 from tracearena.server.models import Contest, Submission, UploadKind
 from tracearena.server.store import downloads
 from tracearena.server.submissions import UploadRequest
@@ -128,6 +129,23 @@ class AnnouncementInfo(Schema):
     point: str | None = Field(description="The begin or end that was moved, such as attack_end")
     moved_to: str | None
     team: str | None = Field(description="Whose extra time it is; null for everybody")
+
+
+class NewQuestion(Schema):
+    """What the team wants to know."""
+
+    text: str
+
+
+class QuestionInfo(Schema):
+    """A question of the team, and the organiser's answer."""
+
+    id: int
+    asked_at: str
+    text: str
+    answered_at: str | None
+    answer: str | None
+    for_all: bool = Field(description="Whether the answer was announced to everybody")
 
 
 class Bearer(HttpBearer):
@@ -303,6 +321,23 @@ def submission(request: Any, number: int) -> Any:
     if not found:
         raise not_found()
     return submissions.describe_submission(found[0])
+
+
+@api.get("/questions", response=list[QuestionInfo])
+def list_questions(request: Any) -> Any:
+    """What the team has asked the organiser, the first one first, with the answers."""
+    asked = request.auth.team.questions.order_by("pk")
+    return [announcements.describe_question(one) for one in asked]
+
+
+@api.post("/questions", response={201: QuestionInfo}, openapi_extra={"responses": _UPLOAD["responses"]})
+def ask_question(request: Any, question: NewQuestion) -> Any:
+    """Ask the organiser something; a question that waits for an answer is not asked again."""
+    try:
+        asked = announcements.ask(request.auth.token.member, question.text)
+    except TracearenaError as error:
+        raise RequestRefused(400, "text", str(error)) from None
+    return announcements.describe_question(asked)
 
 
 def _receive_upload(request: Any, kind: str, data_set: Any) -> dict[str, Any]:

@@ -121,7 +121,8 @@ class Client:
     def post(self, path: str, content: Callable[[], Iterator[bytes]], headers: dict[str, str]) -> Any:
         """Send bytes, again from their beginning if the line breaks, and return the answer.
 
-        This is safe because the same Idempotency-Key gives the same receipt.
+        This is safe because the same Idempotency-Key gives the same receipt, and the same question is kept
+        once.
         """
         return self.ask_with_retries(lambda: self._http.post(path, content=content(), headers=headers)).json()
 
@@ -214,6 +215,17 @@ def upload(client: Client, path: str, file: Path) -> dict[str, Any]:
     if receipt["sha256"] != sha256:
         raise DataError(f"{file}: the server received other bytes than were sent; hand it in again")
     return receipt
+
+
+def ask_question(client: Client, text: str) -> dict[str, Any]:
+    """Ask the organiser something, and return the question as the server keeps it.
+
+    It may be sent again: the server keeps a question that waits for an answer once.
+    """
+    body = json.dumps({"text": text}).encode()
+    headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
+    asked: dict[str, Any] = client.post("questions", lambda: iter([body]), headers)
+    return asked
 
 
 def download(client: Client, path: str, target: Path, *, sha256: str, size: int) -> bool:

@@ -143,8 +143,8 @@ def check_target(errand: UploadRequest) -> None:
     wanted = find_other_name(errand.file_name, kind, int(data_set.team.number), data_set.number, attacker)
     if wanted is not None:
         said = gettext(
-            "The name %(name)s is that of another file than %(wanted)s, which this form is for. Use the "
-            "other form, or rename the file."
+            "The name %(name)s is that of another file than %(wanted)s, which is expected here. Hand it in "
+            "where it belongs, or rename it."
         )
         message = said % {"name": errand.file_name, "wanted": wanted}
         raise RequestRefused(409, "other-target", message, wanted=wanted)
@@ -514,11 +514,13 @@ class ProgressStep:
     said: str
 
 
-def list_progress_steps(submission: Submission, *, published: bool) -> list[ProgressStep]:
+def list_progress_steps(submission: Submission, rules: Rules, *, published: bool) -> list[ProgressStep]:
     """Return the steps of an upload.
 
     Parameters
     ----------
+    rules
+        Those of the contest, which say which utility is enough.
     published
         Whether the results are out: an attack is published with them.
 
@@ -536,7 +538,7 @@ def list_progress_steps(submission: Submission, *, published: bool) -> list[Prog
         for i in range(4)
     ]
     steps = [_make_step(names, look) for names, look in zip(STEPS, looks, strict=True)]
-    instead = _explain_unpublished(submission)
+    instead = _explain_unpublished(submission, rules)
     return [*steps[:3], ProgressStep(instead, StepState.BROKEN, gettext("ended here"))] if instead else steps
 
 
@@ -560,14 +562,14 @@ def _list_failure_steps(submission: Submission) -> list[ProgressStep]:
     return [*kept, ProgressStep(words[State(submission.state)], StepState.BROKEN, gettext("ended here"))]
 
 
-def _explain_unpublished(submission: Submission) -> str:
-    """Return why scored traces of one's own are not the ones that are published, if so."""
+def _explain_unpublished(submission: Submission, rules: Rules) -> str:
+    """Return why scored traces of one's own are not published, if so."""
     own = submission.data_set
     if submission.kind != UploadKind.OBFUSCATED or submission.state != State.SCORED:
         return ""
     if own.counts_id != submission.pk:
         return gettext("another upload counts")
-    return gettext("not valid, not published") if own.closed_at is not None and not own.released_at else ""
+    return "" if own.is_valid(rules) else gettext("not valid, not published")
 
 
 def _make_step(names: tuple[str, str], look: StepState) -> ProgressStep:

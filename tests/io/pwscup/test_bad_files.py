@@ -139,6 +139,7 @@ BAD_FILES = [
     ("obfuscated", ANO.replace(b"reg_id", b" reg_id"), "wrong-header", 0),
     ("obfuscated", ANO.replace(b"reg_id", b'"reg_id"'), "wrong-header", 0),
     ("obfuscated", ANO.replace(b"reg_id", b"reg_id,"), "wrong-header", 0),
+    ("obfuscated", ANO.replace(b"reg_id", b",reg_id"), "row-numbers", 0),
     ("obfuscated", b"\xef\xbb\xbf\xef\xbb\xbf" + ANO, "wrong-header", 0),
     ("obfuscated", b"reg_id\n" + ANO, "second-header", 1),
     ("obfuscated", PUB, "other-file", 0),

@@ -164,6 +164,7 @@ VERDICTS = {
     "cr-line-ends": "lines end in CR alone; they must end in LF or CRLF",
     "missing-header": "the first line is data",
     "other-file": "the header is that of another file of the contest",
+    "row-numbers": "the file has a column of row numbers, which pandas writes without index=False",
     "wrong-header": "the first line is not the header",
     "no-rows": "there are no rows below the header",
     "row-count": "there are too many rows or too few; the row is the first one too many or missing",
@@ -418,6 +419,8 @@ def _explain_header(header: bytes, layouts: tuple[FileSchema, ...]) -> Fault:
         problem, code = f"the first line has a NUL byte; {must}", "nul-byte"
     elif b"\r" in header:
         problem, code = "lines must end in LF or CRLF, not CR alone", "cr-line-ends"
+    elif any(shown == f",{layout.header}" for layout in layouts):
+        problem, code = f"{VERDICTS['row-numbers']}; {must}", "row-numbers"
     elif header and _DATA_CHARACTERS.issuperset(header):
         problem, code = f"the first line is data; {must}", "missing-header"
     else:

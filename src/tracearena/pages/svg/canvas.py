@@ -24,6 +24,8 @@ from tracearena.pages.html import render_part
 
 WIDTH = 560
 """Width of a usual picture in its own units; it is drawn as wide as there is room."""
+_WIDEST_THAT_FITS = 1_600
+"""Width of the widest picture whose words are readable in the width of a page: 20 teams and some attacks."""
 LARGE_LETTER = 10.0
 """Width of a letter where the words of a narrow page are largest."""
 
@@ -67,7 +69,8 @@ class Canvas:
     title, description
         For those who cannot see it: what it is, and what it shows.
     own_size
-        Drawn in its own size, to be scrolled where that is too wide, instead of as wide as there is room.
+        Drawn in its own size instead of as wide as there is room. Where that is too wide, a picture that is
+        readable in the width of a page shrinks on a wide screen; every other one scrolls.
 
     Examples
     --------
@@ -141,7 +144,10 @@ class Canvas:
         if self._description:
             head, labels = head + described, f"{labels} {self._name}-desc"
         definitions = element("defs", "".join(self._definitions.values())) if self._definitions else ""
-        size = {"width": self.width, "height": self.height, "class_": "own-size"} if self._own_size else {}
+        size: dict[str, Any] = {}
+        if self._own_size:
+            look = "own-size fits" if self.width <= _WIDEST_THAT_FITS else "own-size"
+            size = {"width": self.width, "height": self.height, "class_": look}
         return element(
             "svg",
             head + definitions + "".join(self._parts),

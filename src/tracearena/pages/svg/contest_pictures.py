@@ -601,9 +601,12 @@ def _draw_dot(row: BoardRow, at: tuple[float, float], label: str, decimals: int,
 
 
 def _draw_error_bars(x: float, y: float, luck: float, style: TeamStyle, *, across: bool) -> str:
-    """Draw a bar of twice the luck with its caps, from bottom to top and, where asked, from left to right."""
-    left, right, middle = _AREA.x(x - luck), _AREA.x(x + luck), _AREA.x(x)
-    low, high, level = _AREA.y(y - luck), _AREA.y(y + luck), _AREA.y(y)
+    """Draw a bar of twice the luck with its caps, from bottom to top and, where asked, from left to right.
+
+    It ends at 0 and 1, as scores do.
+    """
+    left, right, middle = _AREA.x(max(x - luck, 0)), _AREA.x(min(x + luck, 1)), _AREA.x(x)
+    low, high, level = _AREA.y(max(y - luck, 0)), _AREA.y(min(y + luck, 1)), _AREA.y(y)
     path = _draw_capped_line(middle, low, middle, high) + (
         _draw_capped_line(left, level, right, level) if across else ""
     )

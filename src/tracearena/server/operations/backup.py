@@ -161,10 +161,17 @@ class _ArchiveWriter:
 def _list_files(folder: Folder) -> Iterator[Path]:
     yield folder.contest_file
     for name in BACKUP_FOLDERS:
-        for path in sorted((folder.path / name).rglob("*")):
+        # `rglob` would leave out a folder that this user may not read.
+        walked = os.walk(folder.path / name, onerror=_refuse_unreadable)
+        for path in sorted(Path(place) / file for place, _, files in walked for file in files):
             # What stands under a temporary name is not there yet.
-            if path.is_file() and not path.name.startswith("."):
+            if not path.name.startswith("."):
                 yield path
+
+
+def _refuse_unreadable(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def restore_backup(

@@ -98,9 +98,9 @@ def show_team_home(request: Any) -> Any:
 def show_own_submissions(request: Any) -> Any:
     """Everything the team has handed in, the last one first."""
     page = Paginator(_find_own_submissions(request), _PAGE_SIZE).get_page(request.GET.get("page"))
-    published = _are_results_out()
+    contest = Contest.get_current()
     for one in page.object_list:
-        one.steps = submissions.list_progress_steps(one, published=published)
+        one.steps = _list_steps(one, contest)
     return render(request, "team/submissions.html", {"submissions": page.object_list, "page": page})
 
 
@@ -108,13 +108,13 @@ def show_own_submissions(request: Any) -> Any:
 @for_team
 def show_submission(request: Any, number: int) -> Any:
     """One upload: its receipt, its state, what the checker said."""
-    found = _find_own_submission(request, number)
+    found, contest = _find_own_submission(request, number), Contest.get_current()
     about = {
         "submission": found,
-        "steps": submissions.list_progress_steps(found, published=_are_results_out()),
+        "steps": _list_steps(found, contest),
         "settled": submissions.is_final(found),
         "again": "again" in request.GET,
-        "gauge": gauge_picture(found.utility, Contest.get_current().rules),
+        "gauge": gauge_picture(found.utility, contest.rules),
     }
     return render(request, "team/submission.html", about)
 
@@ -131,10 +131,9 @@ def send_submission_state(request: Any, number: int) -> Any:
 @for_team
 def show_targets(request: Any) -> Any:
     """Whom the team may attack, what it handed in against each, and what it may still hand in."""
-    team, published = request.user.team, _are_results_out()
-    found = submissions.describe_attack_progress(team)
+    contest, found = Contest.get_current(), submissions.describe_attack_progress(request.user.team)
     for attack in (attack for one in found for attack in one["attacks"] if attack["last"]):
-        attack["steps"] = submissions.list_progress_steps(attack["last"], published=published)
+        attack["steps"] = _list_steps(attack["last"], contest)
     return render(request, "team/targets.html", {"targets": found})
 
 
@@ -149,8 +148,9 @@ def _find_own_submission(request: Any, number: int) -> Submission:
     return found
 
 
-def _are_results_out() -> bool:
-    return results.is_published(Contest.get_current(), clock.now())
+def _list_steps(submission: Submission, contest: Contest) -> list[submissions.ProgressStep]:
+    published = results.is_published(contest, clock.now())
+    return submissions.list_progress_steps(submission, contest.rules, published=published)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
