@@ -95,7 +95,7 @@ def test_a_seed_is_refused_unless_its_cost_is_named(folder: Path) -> None:
     ("given", "said"),
     [
         (("--places", "public.csv"), "needs --virtual-users N"),
-        (("--virtual-users", 30), "needs --places FILE"),
+        (("--virtual-users", 30), "needs --places FILE, a public list, or --grid with --bounds"),
         ((*PUBLIC, "--top", 5), "--top does not apply to PrivateRoles"),
         ((*PUBLIC, "--homes"), "--homes does not apply"),
         ((*PUBLIC, "--shares", "homes=1"), "NAME=SHARE for each of homes, works"),
@@ -130,6 +130,25 @@ def test_times_without_an_interval_are_refused(folder: Path) -> None:
     assert model["clock"]["instants_per_day"] == 24
 
 
+def test_venues_of_a_file_that_somebody_visited_are_not_public(folder: Path) -> None:
+    # The reader of Foursquare's files leaves out venues that nobody visited.
+    venues = "".join(f"v{i}\t35.{i}\t139.{i}\tCafe\tJP\n" for i in range(9))
+    rows = [
+        f"{u}\tv{(u + d) % 3}\tTue Apr {d:02d} 0{u}:00:06 +0000 2012\t540\n" for u in range(3) for d in (2, 3)
+    ]
+    (folder / "raw_POIs.txt").write_text(venues)
+    (folder / "data.csv").write_text("".join(rows))
+    given = ("--virtual-users", 5, "--places", "raw_POIs.txt", "--interval", "1h", "--timezone", "Asia/Tokyo")
+    refused = synthesize(folder, *given)
+    assert (refused.status, refused.out) == (2, "")
+    assert "PrivateRoles needs --grid with --bounds, a public box" in refused.err
+    assert synthesize(folder, *given, "--grid", "4x5").status == 2
+    assert not (folder / "data.csv.budget.json").exists()
+    done = synthesize(folder, *given, "--grid", "4x5", "--bounds", "35,139,36,140")
+    assert done.status == 0, done.err
+    assert done.json["places"] == 20
+
+
 def test_numbered_times_are_refused(folder: Path) -> None:
     # Whether instant 0 is the number 0 or 1 would depend on a single event.
     (folder / "data.csv").write_text("user,time,place\n1,1,p0\n1,2,p1\n2,1,p0\n")
@@ -138,6 +157,33 @@ def test_numbered_times_are_refused(folder: Path) -> None:
     refused = synthesize(folder, "--virtual-users", 3, "--places", "venues.csv", *zone)
     assert refused.status == 2
     assert not (folder / "data.csv.budget.json").exists()
+
+
+def test_hours_of_numbered_instants_need_no_zone(folder: Path) -> None:
+    (folder / "new").mkdir()
+    given = ("synthesize", "PrivateRoles(1)", "data.csv", "new/out.csv", *PUBLIC, "--hours", "8-12")
+    done = tracearena(*given, folder=folder)
+    assert done.status == 0, done.err
+
+
+def test_a_model_of_other_places_is_not_used(folder: Path) -> None:
+    assert synthesize(folder, *PUBLIC, "--model", "model.json").status == 0
+    refused = synthesize(folder, *PUBLIC, "--grid", "2x2", "--model", "model.json")
+    assert (refused.status, refused.out) == (2, "")
+    assert "model.json: is a model of other places or instants than those of data.csv" in refused.err
+
+
+def test_releases_that_protect_trips_are_not_added_to_a_total_for_people(folder: Path) -> None:
+    assert tracearena("budget", "data.csv", "--total", 2, "--unit", "trip", folder=folder).status == 0
+    refused = synthesize(folder, *PUBLIC)
+    assert (refused.status, refused.out) == (2, "")
+    assert "protects one person, and the total is for one trip: these do not add up" in refused.err
+    assert not (folder / "out.csv").exists()
+    shown = tracearena("budget", "data.csv", "--json", folder=folder).json
+    assert (shown["total"], shown["unit"], shown["left"]) == (2, "trip", 2)
+    refused = tracearena("budget", "data.csv", "--unit", "trip", folder=folder)
+    assert refused.status == 2
+    assert "--unit does not apply to a ledger without a new --total" in refused.err
 
 
 def test_shares_are_used(folder: Path) -> None:
@@ -198,7 +244,7 @@ def test_virtual_trips_are_written_and_evaluated(gps: Path) -> None:
     assert done.json["guarantee"] == "ε = 2, δ = 0 for one trip"
     assert "ends: one trip changes at most 1 (L1)" in done.err
     spent = tracearena("budget", "gps.csv", "--json", folder=gps).json
-    assert (spent["epsilon"], spent["delta"]) == (pytest.approx(2), 0)
+    assert (spent["epsilon"], spent["epsilon_per_trip"], spent["delta"]) == (0, pytest.approx(2), 0)
     more = synthesize_trips(
         gps, "--virtual-users", 5, "--traces-per-user", 3, "--bounds", BOX, "--model", "trips.json",
         name="PrivateTrips(2,trip)",
@@ -219,6 +265,19 @@ def test_virtual_trips_are_written_and_evaluated(gps: Path) -> None:
     refused = tracearena(*evaluated, "--bounds", "0,0,1,1", folder=gps)
     assert refused.status == 2
     assert "gps.csv: has no trip of ten minutes in the box 0.0,0.0,1.0,1.0" in refused.err
+
+
+def test_points_become_events_on_a_public_grid(gps: Path) -> None:
+    given = ("--virtual-users", 20, "--grid", "4x4", "--interval", "1h", "--timezone", "Asia/Tokyo")
+    refused = synthesize_trips(gps, *given, name="PrivateRoles(1)")
+    assert refused.status == 2
+    assert "or --grid with --bounds, a public box" in refused.err
+    refused = synthesize_trips(gps, *given, "--bounds", BOX, "--resample", "last", name="PrivateRoles(1)")
+    assert refused.status == 2
+    assert "--resample does not apply to PrivateRoles: up to which day it fills" in refused.err
+    done = synthesize_trips(gps, *given, "--bounds", BOX, name="PrivateRoles(1)")
+    assert done.status == 0, done.err
+    assert done.json["places"] == 16
 
 
 @pytest.mark.parametrize(

@@ -304,15 +304,19 @@ def test_it_names_the_kind_of_traces_that_it_works_on(
                 assert str(refused.value).startswith(str(algorithm))
 
 
-@pytest.mark.parametrize("spec", SYNTHESIZERS)
+PRIVATE = [spec for spec in SPECS if hasattr(type(create(spec)), "guarantee")]
+
+
+@pytest.mark.parametrize("spec", [spec for spec in SYNTHESIZERS if spec not in PRIVATE])
 def test_nothing_is_learned_from_nothing(spec: str, data: Any) -> None:
     algorithm = create(spec)
     with pytest.raises(DataError, match="at least one user and one event"):
         algorithm.fit(data(spec, "nothing"), seed=1)
 
 
-@pytest.mark.parametrize("spec", GPS_SYNTHESIZERS)
-def test_that_there_are_no_trips_is_as_private_as_trips(spec: str, data: Any) -> None:
+@pytest.mark.parametrize("spec", PRIVATE)
+def test_that_there_is_no_data_is_as_private_as_data(spec: str, data: Any) -> None:
+    # A refusal would say that there is none.
     assert create(spec).fit(data(spec, "nothing"), seed=1).synthesize(1, seed=1).n_users == 3
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,9 +26,15 @@ def budget(
         float | None,
         typer.Option("--total", help="Set the largest ε that all releases of this file may spend together."),
     ] = None,
+    unit: Annotated[
+        str | None, typer.Option("--unit", help="Unit of --total: person or trip. [default: person]")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print what private releases of a file have spent, and how much is left.
+
+    What a person and what a trip loses are added up separately: a release with ε for one trip costs a person
+    with n trips n times ε. With a total, releases that protect the other unit are refused.
 
     The ledger DATA.budget.json, in the same folder, belongs to the content of the file. A copy in another
     folder has its own ledger.
@@ -37,19 +44,21 @@ def budget(
     """
     from tracearena.synthesis.private.ledger import Ledger
 
-    ledger = Ledger.open(data)
-    if total is not None:
-        ledger = ledger.with_total(total)
-        ledger.write()
+    if total is None:
+        refuse_options("a ledger without a new --total", unit=unit)
+        ledger = Ledger.open(data)
+    else:
+        ledger = Ledger.update(data, lambda known: known.with_total(total, unit or "person"))
     for one in () if as_json else ledger.spendings:
         note(f"{one.at}: {one.method} spent ε = {one.epsilon:g}, δ = {one.delta:g} for one {one.unit}")
-    left = None if ledger.total is None else max(ledger.total - ledger.epsilon, 0.0)
     result: dict[str, Any] = {
         "releases": len(ledger.spendings),
-        "epsilon": ledger.epsilon,
-        "delta": ledger.delta,
+        "epsilon": ledger.spent("person"),
+        "delta": math.fsum(one.delta for one in ledger.spendings),
+        "epsilon_per_trip": ledger.spent("trip"),
         "total": ledger.total,
-        "left": left,
+        "unit": None if ledger.total is None else ledger.unit,
+        "left": None if ledger.total is None else max(ledger.total - ledger.spent(ledger.unit), 0.0),
     }
     print_result(result, as_json)
 
@@ -137,16 +146,20 @@ def check_private_inputs(
             raise ParameterError(f"{name} needs --bounds, a public box: where the data lies is not public")
     else:
         refuse_options(f"{name}: most visited places are taken from the data", top=reading.top)
-        if reading.places is None:
-            raise ParameterError(
-                f"{name} needs --places FILE, a public list: the places that the data visits are not public"
-            )
+        refuse_options(f"{name}: up to which day it fills depends on everybody", resample=reading.resample)
+        on_grid = reading.grid is not None and reading.bounds is not None
+        if not on_grid and (reading.places is None or source.format == "foursquare"):
+            public = "--grid with --bounds, a public box"
+            if source.format != "foursquare":
+                public = f"--places FILE, a public list, or {public}"
+            raise ParameterError(f"{name} needs {public}: the places that the data visits are not public")
         if reading.interval is None and not source.has_instants:
             raise ParameterError(
                 f"{name} needs --interval, such as 1h: the instants that the data has are not public"
             )
     has_zone = reading.timezone is not None or reading.utc_hours
-    if not has_zone and (reading.cuts_rows or (name == "PrivateRoles" and not source.has_instants)):
+    needs_zone = reading.cuts_rows if name == "PrivateTrips" else not source.has_instants
+    if needs_zone and not has_zone:
         raise ParameterError(
             f"{name} needs --timezone, such as Asia/Tokyo: the zone where most of the data lies is not public"
         )
@@ -164,7 +177,7 @@ def fit_privately(
 ) -> Any:
     """Fit a model, after its cost is in the ledger of the data; a model file that exists costs nothing."""
     from tracearena.engine import is_secret
-    from tracearena.synthesis import PrivateTrips
+    from tracearena.synthesis import PrivateRoles, PrivateTrips
     from tracearena.synthesis.private.ledger import Ledger
     from tracearena.synthesis.private.roles import PublicFrame
     from tracearena.synthesis.private.tables import OpenDPNoise
@@ -173,20 +186,19 @@ def fit_privately(
         saved = type(model).load(path)
         if saved != model:
             raise ParameterError(f"{path}: is a model of {saved!r}, not of {model!r}")
+        if isinstance(saved, PrivateRoles) and saved.frame_ != PublicFrame.of(traces):
+            raise ParameterError(f"{path}: is a model of other places or instants than those of {data}")
         note(f"{path}: drawn from the saved model; this spends nothing")
         return saved
     if is_secret(seed):
         OpenDPNoise.require()
-        if isinstance(model, PrivateTrips):
-            cost = model.plan()
-        else:
-            cost = model.plan(PublicFrame(traces.places, traces.clock))
-        ledger = Ledger.open(data).spend(str(model), cost.spent, cost.delta, cost.costs[0].table.unit)
+        cost = model.plan() if isinstance(model, PrivateTrips) else model.plan(PublicFrame.of(traces))
+        unit = cost.costs[0].table.unit
         # What is not written down must not be released: the ledger comes first.
-        ledger.write()
+        ledger = Ledger.update(data, lambda known: known.spend(str(model), cost.spent, cost.delta, unit))
         for line in cost.lines():
             note(line)
-        note(f"{ledger.path}: {data} has now spent ε = {ledger.epsilon:g}, δ = {ledger.delta:g}")
+        note(f"{ledger.path}: releases of {data} have spent ε = {ledger.spent(unit):g} for one {unit}")
     else:
         note("warning: drawn with --seed: this release has no guarantee, and is not entered in the ledger")
     with show_progress("counting"):

@@ -15,6 +15,7 @@ from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.metrics import tp_tv
 from tracearena.synthesis import SGD, PrivateRoles
 from tracearena.synthesis.private.denoising import denoise, order_places, project_simplex, shrink_rank
+from tracearena.synthesis.private.tables import Cost, Ints, OpenDPNoise
 from tracearena.traces import Clock, Traces
 
 CLOCK = Clock(instants_per_day=24)
@@ -94,6 +95,20 @@ def test_real_noise_differs_from_fit_to_fit(city: Traces) -> None:
     pytest.importorskip("opendp")
     one, two = (PrivateRoles(epsilon=1).fit(city).noisy_["homes"] for _ in range(2))
     assert (one != two).mean() > 0.99
+
+
+def test_without_a_seed_all_noise_is_opendps(city: Traces, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+
+    def add(self: OpenDPNoise, values: Ints, cost: Cost) -> Ints:
+        drawn.append(cost)
+        return values
+
+    monkeypatch.setattr(OpenDPNoise, "add", add)
+    model = PrivateRoles(epsilon=1).fit(city)
+    assert drawn == list(model.budget_.costs)
+    PrivateRoles(epsilon=1).fit(city, seed=1)
+    assert len(drawn) == len(model.budget_.costs)
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,18 @@ def test_tables_count_what_they_say(frame: PublicFrame, people: Callable[[list[E
     assert found["visits"].max() / SCALE == pytest.approx(1 / math.sqrt(6), rel=0.005)
 
 
+def test_of_a_person_only_the_first_million_events_count(frame: PublicFrame) -> None:
+    # More could overflow the sums of squares, and a table that overflows keeps no bound.
+    most = 1 << 20
+    count = 2 * most + 1
+    events = np.repeat([3, 5], [most, most + 1])
+    life = Traces(*frame, user_ids=[1], offsets=[0, count], instants=np.zeros(count, int), place_index=events)
+    found = count_tables(life, frame)
+    assert found["homes"].nonzero()[0].tolist() == [3]
+    assert found["works"].sum() == 0
+    assert found["visits"][0].nonzero()[0].tolist() == [3]
+
+
 def test_shares_are_spent_and_no_more() -> None:
     frame = PublicFrame(*_public())
     for epsilon in (0.1, 1.0, 8.0):

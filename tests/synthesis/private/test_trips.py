@@ -17,7 +17,7 @@ from tracearena.errors import DataError, FileError, ParameterError
 from tracearena.metrics import compare_trips, summarise_trips
 from tracearena.mobility.trips import Trips, cut_trips
 from tracearena.synthesis import PrivateTrips
-from tracearena.synthesis.private.tables import SCALE, Budget, Unit, parse_shares
+from tracearena.synthesis.private.tables import SCALE, Budget, Cost, Ints, OpenDPNoise, Unit, parse_shares
 from tracearena.synthesis.private.trips import SHARES, count_tables, define_tables
 from tracearena.traces import GpsTraces
 
@@ -176,6 +176,20 @@ def test_the_guarantee_is_pure_and_names_its_unit(city: GpsTraces) -> None:
     assert found == ["ε = 2, δ = 0 for one person", "ε = 2, δ = 0 for one trip"]
     seeded = PrivateTrips(epsilon=2, bounds=BOUNDS).fit(city, seed=1)
     assert seeded.guarantee.startswith("none: the noise was drawn from a seed")
+
+
+def test_without_a_seed_all_noise_is_opendps(city: GpsTraces, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+
+    def add(self: OpenDPNoise, values: Ints, cost: Cost) -> Ints:
+        drawn.append(cost)
+        return values
+
+    monkeypatch.setattr(OpenDPNoise, "add", add)
+    model = PrivateTrips(epsilon=1, bounds=BOUNDS).fit(city)
+    assert drawn == list(model.budget_.costs)
+    PrivateTrips(epsilon=1, bounds=BOUNDS).fit(city, seed=1)
+    assert len(drawn) == len(model.budget_.costs)
 
 
 def test_shares_are_spent_and_no_more() -> None:

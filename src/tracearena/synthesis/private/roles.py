@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.base import Synthesizer, setting
-from tracearena.checks import LARGEST_COUNT, require_fitted, require_whole
+from tracearena.checks import LARGEST_COUNT, require_fitted, require_kind, require_whole
 from tracearena.engine import SeedLike, is_secret, seed_sequence, stream
 from tracearena.errors import DataError, FileError, TracearenaError
 from tracearena.files.io import read_bytes, replacing
-from tracearena.synthesis.baselines import build_day_traces, check_trainable
+from tracearena.synthesis.baselines import build_day_traces
 from tracearena.synthesis.private.denoising import (
     denoise,
     order_places,
@@ -75,6 +75,11 @@ class PublicFrame(NamedTuple):
 
     places: Places
     clock: Clock
+
+    @classmethod
+    def of(cls, traces: Traces) -> Self:
+        """Return the places of traces and the instants of a day, without a date."""
+        return cls(traces.places, replace(traces.clock, first_day=None, timezone=None))
 
     @property
     def slot_of(self) -> Ints:
@@ -295,8 +300,10 @@ class PrivateRoles(Synthesizer):
 
     def fit(self, traces: Traces, *, seed: SeedLike = None) -> Self:
         """Count the tables and add noise; only noisy tables are kept."""
-        check_trainable(self, traces)
-        self.frame_ = PublicFrame(traces.places, replace(traces.clock, first_day=None, timezone=None))
+        require_kind(self, traces, Traces)
+        if not len(traces.places):
+            raise DataError("training needs at least one place")
+        self.frame_ = PublicFrame.of(traces)
         self.budget_ = self.plan(self.frame_)
         self._seeded = not is_secret(seed)
         noise: Noise = SeededNoise(stream(seed_sequence(seed))) if self._seeded else OpenDPNoise()
@@ -345,9 +352,8 @@ class PrivateRoles(Synthesizer):
             raise DataError(
                 f"{self}: a model file does not contain its training users; generate virtual users instead"
             )
-        return self.sample_users(len(self.user_ids_), traces_per_user, seed=seed).with_user_ids(
-            self.user_ids_
-        )
+        made = self.sample_users(max(len(self.user_ids_), 1), traces_per_user, seed=seed)
+        return made.take_users(np.arange(len(self.user_ids_))).with_user_ids(self.user_ids_)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the noisy tables, the budget and the public inputs, as JSON; nothing else is in the file."""
