@@ -322,8 +322,12 @@ CASES: dict[str, Pair] = {
         lambda: contest_people.check_contest_people_claims(lives(2.5)),
     ),
     "contest-12": (
-        lambda: contest_12.check_contest_12_claims([0.9] * (len(contest_12.WEIGHTS) - 1) + [0.8]),
-        lambda: contest_12.check_contest_12_claims([0.3] * len(contest_12.WEIGHTS)),
+        lambda: contest_12.check_contest_12_claims(
+            [0.9] * (len(contest_12.WEIGHTS) - 1) + [0.8], {"a": (1.0, 0.4), "b": (2.0, 0.5)}
+        ),
+        lambda: contest_12.check_contest_12_claims(
+            [0.3] * len(contest_12.WEIGHTS), {"a": (2.0, 0.4), "b": (1.0, 0.5)}
+        ),
     ),
     "ppmtf-7": (
         lambda: ppmtf_7.check_ppmtf_7_claims(points([0.45, 0.5], 2.0), LIMITS),

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from scipy.stats import f, norm
@@ -31,6 +32,7 @@ from tracearena.papers.published_claims import (
     NumberRatio,
     PictureCheck,
     RangeCheck,
+    RoundedCheck,
     StatementCheck,
     file_name,
     read_run,
@@ -39,6 +41,7 @@ from tracearena.papers.published_claims import (
     write_run,
 )
 
+C = TypeVar("C")
 UNMEASURED_YET = {"figure arena-defences"}
 """Commands whose rows say "not measured": all attacks on every defence, twenty minutes or so."""
 PAGE = DOCS / "measurements" / "findings.md"
@@ -80,8 +83,85 @@ def test_what_does_not_hold_says_why() -> None:
     ] == []
 
 
-def test_no_row_of_a_paper_has_a_limit_of_our_own() -> None:
-    """A figure says "it takes" of its limits; rows have those of the paper, of the run, or of a spread."""
+def list_tests_of_papers(kind: type[C]) -> list[tuple[ClaimRow, C]]:
+    return [
+        (row, check)
+        for paper, row, _ in iterate_claims()
+        for check in row.checks
+        if paper != "ours" and isinstance(check, kind)
+    ]
+
+
+def is_written(limit: float, row: ClaimRow) -> bool:
+    """Whether a limit stands in a row as of the paper, is the end of what rounds to it, or compares two."""
+    words = re.findall(r"-?\d[\d,]*(?:\.\d+)?", f"{row.states} {row.published}")
+    words = [word.rstrip(",").replace(",", "") for word in words]
+    numbers = [float(word) for word in words]
+    halves = [0.5 * 10.0 ** -len(word.partition(".")[2]) for word in words]
+    ends = [number + sign * half for number, half in zip(numbers, halves, strict=True) for sign in (-1, 0, 1)]
+    pairs = [pair for a in numbers for b in numbers if b for pair in (a / b, a - b)]
+    return any(math.isclose(limit, one, rel_tol=1e-9, abs_tol=1e-12) for one in ends + pairs)
+
+
+def test_every_number_that_limits_a_row_is_written_in_it() -> None:
+    """What the paper says stands in the row; the limits of standard deviations have a test of their own."""
+    assert [
+        (row.states, limit)
+        for row, check in list_tests_of_papers(RangeCheck)
+        for limit in (check.least, check.most)
+        if isinstance(limit, float | int) and not is_written(limit, row)
+        if not row.states.startswith("standard deviation of s_")
+    ] == []
+
+
+def test_a_limit_that_is_not_written_is_noticed() -> None:
+    row = ClaimRow("Figure 1", "at most 0.4 of 18", "figure contest-8", (StatementCheck("it"),))
+    assert all(is_written(limit, row) for limit in (0.4, 0.35, 0.45, 18, 17.6))
+    assert not any(is_written(limit, row) for limit in (0.3, 0.5, 0.1, 17, 0.36))
+
+
+def test_a_distance_from_a_published_number_names_its_spread() -> None:
+    words = ("spread", "standard error", "standard deviation")
+    near = list_tests_of_papers(NearCheck)
+    assert near
+    assert [row.states for row, _ in near if not any(word in row.published for word in words)] == []
+
+
+OF_THE_RUN = "two numbers of the run are compared"
+OF_A_SPREAD = "a multiple of a standard deviation or of a distance between halves"
+LIMITS_OF_STATEMENTS = {
+    "virtual users live as the people whom they are learned from": OF_A_SPREAD,
+    "k-anonymity lets at most one in k": OF_A_SPREAD,
+    "the release with the highest score has the largest expected error": OF_THE_RUN,
+    "with PPMTF+ every team": "[contest] B.1: less than 0.1 standard deviations",
+    "with PPMTF two teams": "[contest] B.1: the same bound",
+    "SGD's people behave alike": OF_THE_RUN,
+    "re-identification of a virtual user is a guess": OF_A_SPREAD,
+    "sharing factors between the tensors makes traces more useful (TP-TV)": OF_THE_RUN,
+    "sharing factors between the tensors makes traces more useful (TM-EMD": OF_THE_RUN,
+    "PPMTF comes near the training data": "[ppmtf] 4.4: below 0.02 and 0.055; near is nearer than uniform",
+    "PPMTF keeps people's moves better than uniform places": OF_THE_RUN,
+    "synthetic people of a cluster": OF_THE_RUN,
+    "PPMTF keeps how often people come back better than SGD (VF-TV)": OF_THE_RUN,
+    "PPMTF's people come back": OF_THE_RUN,
+    "deniable synthetic traces keep": OF_THE_RUN,
+    "parameters are useful only where": "[ppmtf] F: 20,000; useful is nearer to the best than to the worst",
+    "profiles of places and of time": OF_A_SPREAD,
+    "an attacker with the training traces": OF_A_SPREAD,
+    "the update wins back part": OF_THE_RUN,
+    "heaping what leaves the area on its border": OF_THE_RUN,
+    "noise blurs the map": OF_THE_RUN,
+    "independent noise makes people meet": OF_THE_RUN,
+    "100 m of noise do not hide": OF_A_SPREAD,
+    "fakes keep visits and people's time": OF_THE_RUN,
+    "fakes that mean something hide a person better": OF_THE_RUN,
+}
+"""Statement of a figure that decides a row → where the limit in its `check_…_claims` is from."""
+
+
+def test_every_statement_that_decides_a_row_says_where_its_limit_is_from() -> None:
+    decide = {check.statement for _, check in list_tests_of_papers(StatementCheck) if check.tested}
+    assert decide == set(LIMITS_OF_STATEMENTS)
     assert [
         row.states
         for paper, row, run in iterate_claims()
@@ -107,6 +187,9 @@ def test_a_row_looks_at_what_a_command_printed() -> None:
     assert at.of(RUN) == 0.5
     assert NearCheck("s_T", at, 0.6, 0.2).check_run(RUN) == ("s_T 0.5 (± 0.2)", True)
     assert not NearCheck("s_T", at, 0.8, 0.2).check_run(RUN).holds
+    assert RoundedCheck("s_T", at, "0.50").check_run(RUN) == ("s_T 0.5 (required: rounds to 0.50)", True)
+    assert RoundedCheck("s_T", at, "0.5").within == 0.05
+    assert not RoundedCheck("s_T", at, "0.51").check_run(RUN).holds
     limit = table_number("contest-8.csv", "s_T", defence="PL(4,1)")
     assert RangeCheck("s_T", at, most=limit).check_run(RUN) == ("s_T 0.5 (required: at most 0.5)", True)
     assert not RangeCheck("s_T", at, least=0.6).check_run(RUN).holds
@@ -150,6 +233,13 @@ def test_a_row_without_a_test_is_only_shown() -> None:
     ):
         row = ClaimRow("Figure 8", "something", "figure contest-8", checks)
         assert (row.verdict(RUN), row.verdict(None)) == (verdict, UNMEASURED)
+
+
+def test_the_limit_of_a_guess_is_one_that_few_permutations_exceed() -> None:
+    more_than_four = 1 - sum(math.exp(-1) / math.factorial(right) for right in range(5))
+    assert round(100 * more_than_four, 1) == 0.4
+    (check,) = (check for check in claim_rows._SHUFFLING if isinstance(check, RangeCheck))
+    assert check.least == 1 - 4 / 2000
 
 
 def test_limits_of_standard_deviations_are_quantiles_of_f() -> None:

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import lambertw
 
 from tracearena import metrics
+from tracearena.papers.claim_rows_geo import WINDOWS_TESTED
 from tracearena.papers.claim_rows_synthesis import PROGRAM_LEVELS
 from tracearena.papers.claims_table import iterate_claims
 from tracearena.papers.published_claims import CommandRun, read_run
@@ -179,6 +181,9 @@ def test_the_correlation_of_the_published_final(final: Any) -> None:
     assert len([key for key in shown if key[0] != "000"]) == ours["valid"]
     found = np.corrcoef([s_R[key] for key in shown], [s_T[key] for key in shown])[0, 1]
     assert found == pytest.approx(ours["correlation"], abs=1e-9)
+    drawn = run_of("over the valid releases of the contest").findings
+    (figure_9,) = [one for one in drawn if one["statement"].endswith("in the published final")]
+    assert found == pytest.approx(figure_9["number"], abs=1e-9)
 
 
 def test_the_scores_of_the_pseudonymised_traces(final: Any) -> None:
@@ -199,6 +204,42 @@ def test_the_three_best_privacies_against_trace_inference(final: Any) -> None:
     )
     ours = run_of("the best, second and third privacy").result["awards"][0]["places"]
     assert best[:3] == pytest.approx([place["value"] for place in ours[:3]], abs=1e-9)
+
+
+def test_what_the_strongest_samples_leave_of_the_pseudonymised_traces(shared_data: Path) -> None:
+    ours = run_of("attacks by the teams are much stronger").result["attacks"]
+    for kind, sample in (("reidentification", "I2"), ("trace_inference", "T2")):
+        (row,) = [
+            row
+            for row in rows_of(shared_data / "pwscup2019-results" / f"final_{kind}.csv")
+            if row["target"] == "000"
+        ]
+        samples = {name: float(row[name]) for name in row if name[0] == sample[0] and row[name] != "-"}
+        assert min(samples, key=samples.__getitem__) == sample
+        (found,) = [one for one in ours if (one["attacker"], one["target"]) == (sample, "000")]
+        assert found["score"] == pytest.approx(samples[sample], abs=1e-9)
+
+
+# The sample of Osaka: planar Laplace noise of 2019, and the utility that it leaves ([samples] A4).
+
+
+@pytest.mark.parametrize("per_km", [4, 3])
+def test_the_utility_of_planar_laplace_noise(shared_data: Path, per_km: int) -> None:
+    """The draws of 2019 move points in the box of Tokyo: 32 x 32 cells, 111 and 91 km per degree."""
+    path = shared_data / "pwscup2019-osaka" / "orgtraces_team001_data01_IDP.csv"
+    row, column = np.divmod([int(event["reg_id"]) - 1 for event in rows_of(path)], 32)
+    high_km, wide_km = 0.10 / 32 * 111, 0.12 / 32 * 91
+    angle, share = np.random.RandomState(1).random_sample((len(row), 2)).T
+    away_km = -(lambertw((share - 1) / np.e, -1).real + 1) / per_km
+    north = np.trunc(row + 0.5 + away_km * np.sin(2 * np.pi * angle) / high_km).clip(0, 31)
+    east = np.trunc(column + 0.5 + away_km * np.cos(2 * np.pi * angle) / wide_km).clip(0, 31)
+    moved_km = np.hypot((north - row) * high_km, (east - column) * wide_km)
+    (ours,) = [
+        float(one["utility"])
+        for one in run_of("with a threshold of 0.7").rows("samples-4.csv")
+        if one["defence"] == f"PL({per_km},1)"
+    ]
+    assert 1 - np.minimum(moved_km / 2, 1).mean() == pytest.approx(ours, abs=1e-9)
 
 
 # The sample of GeoLife: gossip of [geo-ind] section 5.2 among people as they were.
@@ -247,6 +288,20 @@ def test_the_gossip_of_people_as_they_were(shared_data: Path) -> None:
         if row["window_s"] == "original"
     ]
     assert heard.mean() == pytest.approx(ours[0], abs=1e-6)
+
+
+def test_the_windows_that_the_network_has_right() -> None:
+    """Shares of the confusion matrices, and the number of windows that their standard error is of."""
+    rows = run_of("a network of three LSTM layers").rows("geo-6.csv")
+    for noise in ("independent", "T = 5 min"):
+        mine = [row for row in rows if (row["method"], row["noise"]) == ("LSTM", noise)]
+        size = int(max(mine, key=lambda row: int(row["true_class"]))["true_class"]) + 1
+        confusion = np.zeros((size, size), int)
+        for row in mine:
+            confusion[int(row["true_class"]), int(row["answered_class"])] = int(row["windows"])
+        assert confusion.sum() == WINDOWS_TESTED
+        right = np.trace(confusion) / confusion.sum()
+        assert right == pytest.approx(float(mine[0]["accuracy"]), abs=1e-6)
 
 
 # Rows that need no published data: the numbers that figures drew, and formulas.

@@ -230,7 +230,7 @@ def test_sizes_are_capped(attacking: Any, held: Held, monkeypatch: pytest.Monkey
     assert _send(attacking, large).status_code == 413
     answer = _send(attacking, _zip({TABLE.format("002"): bytes(2 * 2**20), TABLE.format("003"): b"x"}))
     said = [words for _, words in _rows(answer)]
-    assert "at most 1 MB" in said[0]
+    assert "at most 1 MiB" in said[0]
     assert said[1].startswith("Receipt")
     assert list(held.folder.incoming.iterdir()) == []
 

@@ -226,7 +226,7 @@ def test_a_file_above_the_cap_is_413(holding: Callable[..., Held]) -> None:
     client, caller = _form_and_program(held)
     assert caller.upload("obfuscated/1", (2**20 + 1) * b"x", "a").status_code == 413
     page = by_form(client, "obfuscated/1", (2**20 + 1) * b"x", "f")
-    assert (page.status_code, "at most 1 MB" in page.content.decode()) == (413, True)
+    assert (page.status_code, "at most 1 MiB" in page.content.decode()) == (413, True)
     assert not list(held.folder.incoming.iterdir())
     assert caller.upload("obfuscated/1", 2**20 * b"x", "a").status_code == 201
     assert by_form(client, "obfuscated/1", 2**20 * b"y", "f").status_code == 302

@@ -75,8 +75,8 @@ class Smoothing(GpsAttack):
         Number of adjacent points that are averaged, at least 1. An even window has one more point before than
         after. At the ends of a trajectory, both sides of the window are shortened.
     feedback
-        Average the k - 1 preceding *results* and the new point instead: the recursion of the
-        paper, in which each result feeds the next.
+        Average the k - 1 preceding *results* and the new point instead, so that each result feeds the
+        next, as in the paper.
 
     Notes
     -----

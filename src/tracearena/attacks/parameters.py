@@ -82,7 +82,7 @@ def attack_parameters(
 
     References
     ----------
-    [ppmtf] sections 3.5 and 6 assume that it is hard to infer training traces from (B, C, D), and leave their
+    [ppmtf] sections 3.5 and 5 assume that it is hard to infer training traces from (B, C, D), and leave their
     release for future work.
 
     Examples

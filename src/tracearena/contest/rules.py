@@ -316,7 +316,7 @@ def _describe_uploads(rules: Rules) -> list[str]:
             "to score do not count."
         ),
         translate(
-            "A file has at most {megabytes} MB and lists at most {places} places.",
+            "A file has at most {megabytes} MiB and lists at most {places} places.",
             megabytes=rules.largest_file_mb,
             places=f"{rules.largest_listed_ids:,}",
         ),

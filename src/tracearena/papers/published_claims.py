@@ -224,8 +224,28 @@ class PictureCheck:
 
 
 @dataclass(frozen=True)
+class RoundedCheck:
+    """A number that rounds to the published one, which is written with all its digits."""
+
+    label: str
+    at: Number
+    published: str
+
+    @property
+    def within(self) -> float:
+        """Half a unit of the last digit."""
+        return 0.5 * 10.0 ** -len(self.published.partition(".")[2])
+
+    def check_run(self, run: CommandRun) -> CheckResult:
+        """Compare."""
+        value = self.at.of(run)
+        words = f"{self.label} {format_short(value)} (required: rounds to {self.published})"
+        return CheckResult(words, abs(value - float(self.published)) <= self.within)
+
+
+@dataclass(frozen=True)
 class NearCheck:
-    """A number within a distance of the published one."""
+    """A number within a distance of the published one; the distance follows from a spread."""
 
     label: str
     at: Number
@@ -235,7 +255,7 @@ class NearCheck:
     def check_run(self, run: CommandRun) -> CheckResult:
         """Compare."""
         value = self.at.of(run)
-        words = f"{self.label} {format_short(value)}" + (f" (± {self.within:.2g})" if self.within else "")
+        words = f"{self.label} {format_short(value)} (± {self.within:.2g})"
         return CheckResult(words, abs(value - self.published) <= self.within)
 
 

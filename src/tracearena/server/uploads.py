@@ -148,7 +148,7 @@ def read_body(request: Any, most_mb: int) -> Iterator[bytes]:
 def too_large(most_bytes: int) -> RequestRefused:
     """Say how large a file may be."""
     most_mb = most_bytes // _MB
-    message = gettext("A file has at most %(most)s MB; this one is larger.") % {"most": most_mb}
+    message = gettext("A file has at most %(most)s MiB; this one is larger.") % {"most": most_mb}
     return RequestRefused(413, "too-large", message, most_mb=most_mb)
 
 
