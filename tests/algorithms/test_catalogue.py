@@ -117,6 +117,8 @@ def test_a_broken_plug_in_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyP
     [
         ("MRHL(1,1,0.5)", "obfuscator", "did you mean MRLH?"),
         ("GeoIn(100m)", "obfuscator", "there is no defence called 'GeoIn'; did you mean GeoInd?"),
+        ("PlanarLaplace(4,1)", "obfuscator", "no defence called 'PlanarLaplace'; did you mean PL?"),
+        ("mrlh", "obfuscator", "did you mean MRLH?"),
         ("visitprob", "reidentification", "there is no attack called 'visitprob'; did you mean VisitProb-"),
         ("ppmtf", "synthesizer", "did you mean PPMTF?"),
         (

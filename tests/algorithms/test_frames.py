@@ -131,6 +131,12 @@ def test_an_attack_on_a_frame_needs_a_frame_to_learn_from(traces: Traces) -> Non
         attack.identify(traces.to_frame())
 
 
+def test_an_attack_forgets_the_frame_that_it_was_fitted_to_before(traces: Traces) -> None:
+    attack = create("VisitProb-R").fit(traces[["ann", "bob"]].to_frame()).fit(traces)
+    with pytest.raises(DataError, match="only attack a data frame if it was fitted to one"):
+        attack.identify(traces.to_frame(), seed=1)
+
+
 def test_rows_of_a_frame_that_cannot_be_used_are_reported(traces: Traces) -> None:
     table = traces.to_frame("pandas")
     table.loc[3, "user_id"] = None
@@ -170,11 +176,16 @@ def test_a_frame_gets_pseudonyms_and_a_secret_table(library: str, traces: Traces
     frame = traces.to_frame(library)
     release = ta.pseudonymise(frame, seed=1)
     assert type(release.anonymized) is type(frame)
-    wanted, secret = ta.arena.pseudonymise_users(traces, seed=1)
+    wanted = ta.pseudonymise(traces, seed=1)
     released = ta.read(release.anonymized).traces
-    assert list(released) == list(wanted) == list(secret)
-    assert released.instants.tolist() == wanted.instants.tolist()
-    assert len(release.id_table) == len(secret)
+    assert list(released) == list(wanted.anonymized) == list(wanted.id_table)
+    assert released.instants.tolist() == wanted.anonymized.instants.tolist()
+    assert len(release.id_table) == len(wanted.id_table)
+
+
+def test_pseudonyms_need_traces_or_a_frame(traces: Traces) -> None:
+    with pytest.raises(DataError, match="pseudonymise works on ObfuscatedTraces; it got list"):
+        ta.pseudonymise([1, 2])  # type: ignore[type-var]
 
 
 def test_a_frame_is_written_like_the_traces_in_it(points: GpsTraces, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from tracearena.arena import pseudonymise, pseudonymise_users
+from tracearena.arena import pseudonymise
 from tracearena.arena.pseudonyms import random_order
 from tracearena.cities import simulate_gps
 from tracearena.errors import DataError
@@ -183,7 +183,8 @@ def test_pseudonyms_above_the_largest_user_id_may_reach_the_largest_number() -> 
 
 def test_numbers_of_trajectories_do_not_tell_in_which_order_users_stood() -> None:
     traces = simulate_gps(12, 3, seed=1)
-    released, id_table = pseudonymise_users(traces, seed=4)
+    release = pseudonymise(traces, seed=4)
+    released, id_table = release.anonymized, release.id_table
     assert (np.diff(released.trajectory_order) == 1).all()
     assert (np.diff(released.trajectory_user) >= 0).all()
     assert released.trajectory_ids.tolist() == list(range(traces.n_trajectories))

@@ -76,6 +76,8 @@ def test_the_version_is_printed(run) -> None:  # type: ignore[no-untyped-def]
         ("tracearena obfuscate PL", ["PL"]),
         ("tracearena attack VisitProb-", ["VisitProb-R", "VisitProb-T"]),
         ("tracearena synthesize SG", ["SGD", "SGLT"]),
+        ("tracearena algorithms Priv", ["PrivateRoles", "PrivateTrips"]),
+        ("tracearena algorithms PL", ["PL"]),
     ],
 )
 def test_a_shell_completes_commands_options_and_algorithms(

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 from tests.contract.conftest import Points, Releases, Shapes
 from tests.threads import on_threads
 
@@ -287,6 +289,9 @@ def test_it_says_that_it_has_learned_nothing_yet(spec: str, data: Any) -> None:
             with pytest.raises(DataError, match=r"is not trained: call fit first") as refused:
                 called(algorithm, method, DAYS if taken is None else given[1])
             assert str(refused.value).startswith(str(algorithm))
+    with pytest.raises(NotFittedError):  # of scikit-learn, which looks for attributes that end in _
+        check_is_fitted(algorithm)
+    check_is_fitted(algorithm.fit(given if spec in [*SYNTHESIZERS, *GPS_SYNTHESIZERS] else given[0]))
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -220,6 +220,27 @@ def test_a_map_to_explore_shows_no_person_and_loads_no_tiles(traces: Any) -> Non
     assert not any(str(user) in html for user in ("ann", "bob", "_cy"))
 
 
+def test_a_map_to_explore_depends_on_nobody_outside_the_cells_it_shows() -> None:
+    home, far = np.repeat([[35.001, 139.001]], 4, axis=0), [[35.001, 139.001], [36.72345, 141.81234]]
+    points = [
+        GpsTraces.from_points(np.arange(len(at)), np.arange(len(at)), *np.transpose(at))
+        for at in (home, np.concatenate([home[:3], far]))
+    ]
+    near, spread = (
+        re.sub("[0-9a-f]{32}|, [0-9]+ positions", "", explored(at, smallest_group=4)) for at in points
+    )
+    assert "4 people" in near
+    left_out = "; cells with fewer than 4 are left out"
+    assert left_out in spread
+    assert spread.replace(left_out, "") == near
+
+
+def test_a_map_to_explore_says_what_its_colours_mean() -> None:
+    html = explored(POINTS, smallest_group=1)
+    assert re.search(r"people in a cell of 500 m: 1 <i style='background:.*?'></i> 2</div>", html)
+    assert "sensitive place" in explored(ta.simulate(users=2, days=1, seed=1), show_people=True)
+
+
 @pytest.mark.parametrize("traces", KINDS.values(), ids=KINDS)
 def test_a_map_to_explore_shows_people_where_that_is_asked_for(traces: Any) -> None:
     html = explored(traces, show_people=True, user="ann")

@@ -212,11 +212,18 @@ def test_users_are_looped_over_and_taken_by_their_ids(
     assert [len(traces[user]) for user in traces] == np.diff(traces.offsets).tolist()
     assert all(user in traces for user in traces)
     assert traces["cy"] == traces.take_users([2])
+    assert traces[["cy", "ann"]] == traces.take_users([2, 0])
+    assert list(traces[traces.user_ids]) == IDS
+    assert list(traces[[]]) == []
     assert "zed" not in traces
     with pytest.raises(
         ParameterError, match="there is no user 'zed'; name one of them, such as 'ann', 'bob', 'cy'"
     ):
         traces["zed"]
+    with pytest.raises(ParameterError, match="there is no user 'zed'"):
+        traces[["ann", "zed"]]
+    with pytest.raises(ParameterError, match="take users with take_users"):
+        traces[:2]
 
 
 @each_kind

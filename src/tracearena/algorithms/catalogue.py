@@ -290,8 +290,8 @@ def is_kind(spec: str, kind: Kind) -> bool:
 def find(name: str, kind: Kinds = None) -> type[Algorithm]:
     """Return the class of a bare name or an import path.
 
-    The error for an unknown name suggests similar names, or lists those on the side of `kind`: a user who
-    asks for a defence may mean one of GPS traces.
+    The error for an unknown name suggests similar names, also for that of a class, or lists those on the side
+    of `kind`: a user who asks for a defence may mean one of GPS traces.
     """
     if ":" in name:
         return _load(name)
@@ -300,8 +300,12 @@ def find(name: str, kind: Kinds = None) -> type[Algorithm]:
         sides = dict.fromkeys(WORDING[one].side for one in _to_kind_tuple(kind))
         asked = " or ".join(sides) or "algorithm"
         suitable = {one: names(one) for one in kinds_of_same_side(_to_kind_tuple(kind))}
-        short = {known.casefold(): known for known in entries()}
-        near = [short[one] for one in difflib.get_close_matches(name.casefold(), short, n=4, cutoff=0.5)]
+        classes = {entry.path.partition(":")[2]: known for known, entry in entries().items()}
+        named = classes | {one: one for one in entries()}
+        meant = {word.casefold(): known for word, known in named.items()}
+        short = name.casefold()
+        alike = [short] if short in meant else difflib.get_close_matches(short, meant, n=4, cutoff=0.5)
+        near = list(dict.fromkeys(meant[one] for one in alike))
         close = [one for one in near if any(one in known for known in suitable.values())] or near
         known = [f"{WORDING[one].many} {', '.join(of_kind)}" for one, of_kind in suitable.items()]
         advice = f"did you mean {' or '.join(close)}?" if close else f"known are the {'; '.join(known)}"

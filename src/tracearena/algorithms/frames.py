@@ -32,6 +32,8 @@ def take_frames(method: Callable[..., Any]) -> Callable[..., Any]:
             given = given[:1]
         library = find_library(given[0]) if given else None
         if library is None:
+            if method.__name__ == "fit":
+                vars(algorithm).pop("frame_reference_", None)
             if given and isinstance(given[0], ObfuscatedTraces):
                 given = (algorithm.follow(given[0]), *given[1:])
             return method(algorithm, *given, **options)

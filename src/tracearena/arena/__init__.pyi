@@ -38,7 +38,7 @@ from .experiments import (
     measure_fairness,
 )
 from .privacy_bounds import Bounds, DefenceBounds, Interval, bounds, write_bounds
-from .pseudonyms import Release, pseudonymise, pseudonymise_users
+from .pseudonyms import Release, pseudonymise
 from .sweep import (
     ATTACKS_2019,
     SAMPLE_DEFENCES,
@@ -109,7 +109,6 @@ __all__ = [
     "measure_fairness",
     "measure_release_noise",
     "pseudonymise",
-    "pseudonymise_users",
     "require_success",
     "run_sweep",
     "split_reference",

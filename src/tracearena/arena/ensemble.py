@@ -204,7 +204,12 @@ class Ensemble:
             yield attack, answer
 
     def score(
-        self, original: Traces, release: Release, *, defence: Obfuscator | None = None, seed: SeedLike = None
+        self,
+        original: Traces,
+        release: Release[ObfuscatedTraces],
+        *,
+        defence: Obfuscator | None = None,
+        seed: SeedLike = None,
     ) -> AttackScores:
         """Attack a release and score the answers; if an attack fails, the others still run.
 
@@ -315,7 +320,7 @@ class Ensemble:
 def strongest(
     reference: Traces,
     original: Traces,
-    release: Release,
+    release: Release[ObfuscatedTraces],
     *,
     attacks: Sequence[Attack] | None = None,
     defence: Obfuscator | None = None,

@@ -248,7 +248,9 @@ class InformedAttacker:
         )
         return self
 
-    def losses(self, release: Release, defence: Obfuscator, *, seed: SeedLike = None) -> UserLosses:
+    def losses(
+        self, release: Release[ObfuscatedTraces], defence: Obfuscator, *, seed: SeedLike = None
+    ) -> UserLosses:
         """Return the losses of the best attack; the one by time profiles alone is among them.
 
         Where a defence hands whole traces to others, the ID table misleads. So the attacker also knows the

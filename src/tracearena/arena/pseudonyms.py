@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.frames import answer_frame, read_warning_of_losses
+from tracearena.checks import require_kind
 from tracearena.dataframes import find_library
 from tracearena.engine import SeedLike, generator
 from tracearena.errors import DataError
 from tracearena.traces import GpsTraces, IdTable, ObfuscatedTraces, Traces
 from tracearena.traces.gps import number_trajectories
 
-_Users = TypeVar("_Users", Traces, GpsTraces)
+Published = TypeVar("Published", Traces, GpsTraces, ObfuscatedTraces)
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
-    """Obfuscated traces under pseudonyms, and the secret ID table.
+class Release(Generic[Published]):
+    """Traces under pseudonyms, and the secret ID table.
 
     Attributes
     ----------
@@ -31,11 +32,11 @@ class Release:
         The users behind the pseudonyms; keep it secret.
     """
 
-    anonymized: ObfuscatedTraces
+    anonymized: Published
     id_table: IdTable
 
 
-def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Release:
+def pseudonymise(traces: Published, *, seed: SeedLike = None) -> Release[Published]:
     """Shuffle the users, and give them numbers above all user ids as pseudonyms.
 
     Users 1..n get the pseudonyms n+1..2n. If user ids are other whole numbers, pseudonyms continue after the
@@ -43,8 +44,9 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
 
     Parameters
     ----------
-    obfuscated
-        The traces to release, or a data frame of any library, which is answered with two data frames.
+    traces
+        The traces to release, of any kind, or a data frame of any library, which is answered with two data
+        frames.
     seed
         None, for a real release, shuffles with the cryptographic source of the operating system, and cannot
         be repeated. Use a seed for experiments only.
@@ -55,8 +57,9 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
 
     Notes
     -----
-    The sets of places are renumbered by their first use in the result, because their old order would reveal
-    the order of traces in the obfuscated file.
+    Users are sorted by their pseudonyms, so that the order of rows reveals nothing. For the same reason,
+    sets of places are renumbered by their first use in the result, and trajectories of GPS traces by their
+    order there.
 
     Examples
     --------
@@ -69,32 +72,19 @@ def pseudonymise(obfuscated: ObfuscatedTraces, *, seed: SeedLike = None) -> Rele
     >>> sorted(release.id_table.user_ids.tolist())
     [1, 2, 3]
     """
-    library = find_library(obfuscated)
+    library = find_library(traces)
     if library is not None:
-        released, table = pseudonymise_users(read_warning_of_losses(obfuscated), seed=seed)
-        return Release(answer_frame(released, library), answer_frame(table, library))
-    order, id_table = shuffle_ids(obfuscated.user_ids, seed=seed)
-    shuffled = obfuscated.take_users(order).with_user_ids(id_table.pseudonyms)
-    return Release(_renumber_sets(shuffled), id_table)
-
-
-def pseudonymise_users(traces: _Users, *, seed: SeedLike = None) -> tuple[_Users, IdTable]:
-    """Shuffle the users of any traces and give them pseudonyms, as `pseudonymise` does.
-
-    Users are sorted by their pseudonyms, so that the order of rows reveals nothing. The trajectories of GPS
-    traces are renumbered in that order, because their names or their old order may reveal the user.
-
-    Returns
-    -------
-    traces, id_table
-        The traces to publish, and the secret table of true identities.
-    """
+        release: Release[Any] = pseudonymise(read_warning_of_losses(traces), seed=seed)
+        return Release(answer_frame(release.anonymized, library), answer_frame(release.id_table, library))
+    require_kind("pseudonymise", traces, ObfuscatedTraces, Traces, GpsTraces)
     order, id_table = shuffle_ids(traces.user_ids, seed=seed)
-    released: Any = traces.take_users(order).with_user_ids(id_table.pseudonyms)
-    if isinstance(released, GpsTraces):
-        number, _ = number_trajectories(released.user_index, released.trajectory)
-        released = released.with_trajectories(number)
-    return released, id_table
+    shuffled: Any = traces.take_users(order).with_user_ids(id_table.pseudonyms)
+    if isinstance(shuffled, GpsTraces):
+        number, _ = number_trajectories(shuffled.user_index, shuffled.trajectory)
+        shuffled = shuffled.with_trajectories(number)
+    elif isinstance(shuffled, ObfuscatedTraces):
+        shuffled = _renumber_sets(shuffled)
+    return Release(shuffled, id_table)
 
 
 def shuffle_ids(user_ids: NDArray[Any], *, seed: SeedLike = None) -> tuple[NDArray[np.int64], IdTable]:

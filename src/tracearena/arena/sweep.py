@@ -45,7 +45,7 @@ from tracearena.engine import (
 from tracearena.errors import DataError, ParameterError, TracearenaError
 from tracearena.files import digest_values, write_csv
 from tracearena.metrics import utility_score
-from tracearena.traces import Traces
+from tracearena.traces import ObfuscatedTraces, Traces
 
 if TYPE_CHECKING:
     from tracearena.arena.privacy_bounds import InformedAttacker
@@ -477,7 +477,7 @@ class ReleaseTrial(NamedTuple):
     """A release, how useful it is, and the seed of the attacks on it."""
 
     utility: float
-    release: Release
+    release: Release[ObfuscatedTraces]
     attack_seed: np.random.SeedSequence
 
 

@@ -237,7 +237,7 @@ def score_tuned_attacks(
     defence: Obfuscator,
     reference: Traces,
     original: Traces,
-    release: Release,
+    release: Release[ObfuscatedTraces],
     limits: Scoring,
     *,
     seed: SeedLike = None,

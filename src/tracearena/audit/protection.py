@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms import Kind, Synthesizer, catalogue, validation
-from tracearena.arena.pseudonyms import pseudonymise, pseudonymise_users
+from tracearena.arena.pseudonyms import Release, pseudonymise
 from tracearena.attacks.linking.linker import SETTINGS as LINKER_SETTINGS
 from tracearena.audit.audit import ProofScope, assess_in_stages, load_traces
 from tracearena.audit.data import AuditData, AuditInput, AuditRelease
@@ -242,10 +242,8 @@ def release(name: str, material: AuditData) -> tuple[Any, IdTable]:
     made = catalogue.create(name, _PROTECTORS)
     ground = material.with_coarse_places() if material.cell is not None and needs_cells(name) else material
     _, published = apply_defence(made, ground, seed_sequence(None), all_days=True)
-    if published.points is not None:
-        points: tuple[GpsTraces, IdTable] = pseudonymise_users(published.points)
-        return points
-    released = pseudonymise(published.exact)
+    public: Any = published.exact if published.points is None else published.points
+    released: Release[Any] = pseudonymise(public)
     return released.anonymized, released.id_table
 
 

@@ -98,14 +98,14 @@ def describe_commands(app: typer.Typer) -> None:
             describe_commands(group.typer_instance)
 
 
-def complete_algorithms(word: str) -> Callable[[str], list[str]]:
-    """Return a function that suggests algorithms to a shell: those of a word such as ``attacks``."""
+def complete_algorithms(*words: str) -> Callable[[str], list[str]]:
+    """Return a function that suggests algorithms to a shell: those of words such as ``attacks``."""
 
     def suggest(incomplete: str) -> list[str]:
         from tracearena.algorithms import catalogue
         from tracearena.algorithms.base import kinds_by_word
 
-        names = (name for kind in kinds_by_word(word) for name in catalogue.names(kind))
+        names = (name for word in words for kind in kinds_by_word(word) for name in catalogue.names(kind))
         return sorted({name for name in names if name.startswith(incomplete)})
 
     return suggest

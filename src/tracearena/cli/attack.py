@@ -172,6 +172,7 @@ def algorithms(
             metavar="KIND",
             help="Kind of algorithm (defences, gps-defences, attacks, reidentification, trace-inference, "
             "gps-attacks or synthesizers), or one algorithm, such as MRLH or my_module:MyDefence.",
+            autocompletion=complete_algorithms("defences", "attacks", "synthesizers"),
         ),
     ] = None,
     as_json: JsonOption = False,

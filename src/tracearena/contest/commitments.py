@@ -190,7 +190,7 @@ def select_final_users(user_ids: Any, live: Any) -> NDArray[Any]:
 
 def release_one(
     obfuscated: ObfuscatedTraces, rules: Rules, *, seeds: Sequence[SeedLike] = (None, None, None)
-) -> tuple[Release, NDArray[Any] | None, Commitment]:
+) -> tuple[Release[ObfuscatedTraces], NDArray[Any] | None, Commitment]:
     """Draw pseudonyms and the users of the live board of one data set, once, and commit to both.
 
     Parameters

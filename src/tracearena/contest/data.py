@@ -341,7 +341,12 @@ def write_traces(
 
 
 def write_release(
-    judge: Path, team: int, number: int, obfuscated: ObfuscatedTraces, release: Release, live: Any = None
+    judge: Path,
+    team: int,
+    number: int,
+    obfuscated: ObfuscatedTraces,
+    release: Release[ObfuscatedTraces],
+    live: Any = None,
 ) -> dict[str, str]:
     """Write what the judge makes of obfuscated traces, and the obfuscated traces, for the judge.
 

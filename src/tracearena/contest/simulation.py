@@ -83,7 +83,7 @@ class Entrant:
     obfuscated: ObfuscatedTraces
     utility: UtilityScore
     valid: bool
-    release: Release | None
+    release: Release[ObfuscatedTraces] | None
     commitment: Commitment | None
 
 

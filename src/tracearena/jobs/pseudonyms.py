@@ -189,10 +189,10 @@ def _pseudonymise_points(reading: ReadingOptions, file: Input, asked: PseudonymO
         return pseudonymise_in_chunks(POINTS, reading, file, asked, rename=build_renaming)
     traces = chunking.read_gps_traces(reading, file)
     note_unread_columns(file, "points")
-    released, table = arena.pseudonymise_users(traces, seed=choose_release_seed(asked.seed))
+    release = arena.pseudonymise(traces, seed=choose_release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
-        kept = write_secrets(stack, table, asked.id_table)
-        chunking.write_gps_traces(released, out)
+        kept = write_secrets(stack, release.id_table, asked.id_table)
+        chunking.write_gps_traces(release.anonymized, out)
     return {"file": str(out), **kept}
 
 
@@ -209,13 +209,13 @@ def _pseudonymise_events(reading: ReadingOptions, file: Input, asked: PseudonymO
         raise ParameterError(
             f"{venues}: exists already, and the venues would overwrite it; write to another folder"
         )
-    released, secret = arena.pseudonymise_users(traces, seed=choose_release_seed(asked.seed))
+    release = arena.pseudonymise(traces, seed=choose_release_seed(asked.seed))
     with replacing_all(), ExitStack() as stack:
-        kept = write_secrets(stack, secret, asked.id_table)
+        kept = write_secrets(stack, release.id_table, asked.id_table)
         if to == "pwscup":
-            pwscup.write_anonymized(ObfuscatedTraces.from_traces(released), out)
+            pwscup.write_anonymized(ObfuscatedTraces.from_traces(release.anonymized), out)
         else:
-            write(released, out, to=to)
+            write(release.anonymized, out, to=to)
     return {"file": str(out), **kept}
 
 

@@ -15,13 +15,17 @@ from tracearena.errors import DataError, ParameterError
 from tracearena.pages.describe import format_instant
 from tracearena.pages.html import COLOURS, VERMILION
 from tracearena.pages.svg.canvas import viridis
-from tracearena.traces import Box, GpsTraces, ObfuscatedTraces, Traces, tessellation
+from tracearena.traces import GpsTraces, ObfuscatedTraces, Traces
+from tracearena.traces.geodesy import MIDDLE_DEGREE_M, metres_per_degree
 
-_MOST_CELLS = 1000
-"""Along the longer side of the map: cells of traces that span a continent are larger."""
-_MOST_POINTS = 20_000
-_MARGIN_DEGREES = 1e-4
-_BACKGROUND = "<style>.leaflet-container {background: #f4f4f4}</style>"
+_MOST_DRAWN = 20_000
+_LARGEST_ZOOM = 17
+_STYLE = """<style>
+div.leaflet-container {background: #f4f4f4}
+.key {position: absolute; z-index: 1000; top: 0; right: 0; max-width: 60%; padding: .3em .6em;
+  background: #fff; font: 12px sans-serif}
+.key i {display: inline-block; width: 5em; height: .7em}
+</style>"""
 
 AnyTraces = Traces | GpsTraces | ObfuscatedTraces
 
@@ -48,25 +52,27 @@ def explore_traces(
     row, latitude, longitude = _list_positions(shown)
     if not len(row):
         raise DataError("there is nothing to draw: the traces have no rows")
-    area = Box(latitude.min(), longitude.min(), latitude.max(), longitude.max()).with_margin(_MARGIN_DEGREES)
     if show_people:
-        features = list(_draw_points(shown, row, latitude, longitude))
+        features, key = list(_draw_points(shown, row, latitude, longitude)), "colours by person"
     else:
-        features = list(_draw_cells(shown.user_index[row], latitude, longitude, area, cell_m, smallest_group))
+        features, key = _draw_cells(shown.user_index[row], latitude, longitude, cell_m, smallest_group)
     drawn = folium.Map(tiles=tiles, control_scale=True)
-    drawn.get_root().header.add_child(folium.Element(_BACKGROUND))
-    folium.GeoJson(
+    drawn.get_root().header.add_child(folium.Element(_STYLE))
+    layer = folium.GeoJson(
         {"type": "FeatureCollection", "features": features},
         marker=folium.CircleMarker(radius=4),
         style_function=lambda feature: feature["properties"]["style"],
         tooltip=folium.GeoJsonTooltip(["label"], labels=False),
     ).add_to(drawn)
-    if not isinstance(shown, GpsTraces):
+    # Only what is shown decides which area the map shows: the box of all points would give its corners away.
+    drawn.fit_bounds(layer.get_bounds(), max_zoom=_LARGEST_ZOOM)
+    if not isinstance(shown, GpsTraces) and shown.places.sensitive.any():
+        key += f' · <span style="color:{VERMILION}">○</span> sensitive place'
         for place in np.flatnonzero(shown.places.sensitive).tolist():
             where = shown.places.latitude[place].item(), shown.places.longitude[place].item()
             name = escape(f"sensitive place {shown.places.ids[place]}")
             folium.CircleMarker(where, radius=6, color=VERMILION, fill=False, tooltip=name).add_to(drawn)
-    drawn.fit_bounds([(area.south, area.west), (area.north, area.east)])
+    drawn.get_root().html.add_child(folium.Element(f'<div class="key">{key}</div>'))
     return drawn
 
 
@@ -86,41 +92,52 @@ def _draw_cells(
     person: NDArray[np.int32],
     latitude: NDArray[np.float64],
     longitude: NDArray[np.float64],
-    area: Box,
     cell_m: float,
     smallest_group: int,
-) -> Iterator[dict[str, Any]]:
-    """Yield a rectangle for each cell in which enough people were."""
-    grid = tessellation(area, max(cell_m, max(area.size_m()) / _MOST_CELLS))
-    cell = grid.cell_of(latitude, longitude)
-    visited, positions = np.unique(cell, return_counts=True)
-    people = np.bincount(
-        np.searchsorted(visited, np.unique(np.column_stack([cell, person]), axis=0)[:, 0]),
-        minlength=len(visited),
-    )
+) -> tuple[list[dict[str, Any]], str]:
+    """Return a rectangle for each cell in which enough people were, and the key of the colours.
+
+    Cells begin at the equator and at Greenwich, so that their borders do not depend on anybody's positions.
+    """
+    middle = np.clip(np.round(np.median(latitude)), -85, 85)
+    height, width = cell_m / MIDDLE_DEGREE_M, cell_m / metres_per_degree(middle)[1].item()
+    cells = np.column_stack([np.floor(latitude / height), np.floor(longitude / width)]).astype(np.int64)
+    visited, cell, positions = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    pairs = np.unique(np.column_stack([cell.ravel(), person]), axis=0)
+    people = np.bincount(pairs[:, 0], minlength=len(visited))
     is_shown = people >= smallest_group
     if not is_shown.any():
         raise DataError(
             f"no cell of {cell_m:g} m has {smallest_group:,} people, at most {people.max():,}: use larger "
             "cells (cell_m) or, if nobody can be harmed, a smaller smallest_group"
         )
-    most = float(np.log(people.max() + 1))
-    for number, count, total in zip(
-        visited[is_shown].tolist(), people[is_shown].tolist(), positions[is_shown].tolist(), strict=True
-    ):
-        row, column = divmod(number, grid.columns)
-        south, west = grid.south + row * grid.cell_height, grid.west + column * grid.cell_width
-        north, east = south + grid.cell_height, west + grid.cell_width
-        corners = [[west, south], [east, south], [east, north], [west, north], [west, south]]
-        colour = viridis(float(np.log(count + 1)) / most)
-        yield {
-            "type": "Feature",
-            "geometry": {"type": "Polygon", "coordinates": [corners]},
-            "properties": {
-                "label": f"{count:,} people, {total:,} positions",
-                "style": {"color": colour, "weight": 0.5, "fillColor": colour, "fillOpacity": 0.7},
-            },
-        }
+    _refuse_many(int(is_shown.sum()), "cells", "use larger ones (cell_m)")
+    fewest, most = int(people[is_shown].min()), int(people.max())
+    shades = np.log1p(people) / np.log1p(most)
+    features = []
+    for at in np.flatnonzero(is_shown).tolist():
+        row, column = visited[at].tolist()
+        south, west = row * height, column * width
+        north, east = south + height, west + width
+        colour = viridis(float(shades[at]))
+        ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
+        features.append(
+            {
+                "type": "Feature",
+                "geometry": {"type": "Polygon", "coordinates": [ring]},
+                "properties": {
+                    "label": f"{people[at]:,} people, {positions[at]:,} positions",
+                    "style": {"color": colour, "weight": 0.5, "fillColor": colour, "fillOpacity": 0.7},
+                },
+            }
+        )
+    first = float(shades[is_shown].min())
+    bar = ",".join(viridis(share) for share in np.linspace(first, 1, 5).tolist())
+    rest = "" if is_shown.all() else f"; cells with fewer than {smallest_group:,} are left out"
+    key = (
+        f"people in a cell of {cell_m:g} m: {fewest:,} <i style='background:linear-gradient(to right,{bar})'>"
+    )
+    return features, f"{key}</i> {most:,}{rest}"
 
 
 def _draw_points(
@@ -130,11 +147,7 @@ def _draw_points(
     longitude: NDArray[np.float64],
 ) -> Iterator[dict[str, Any]]:
     """Yield a point for each position, in a colour of its person."""
-    if len(row) > _MOST_POINTS:
-        raise DataError(
-            f"{len(row):,} positions are too many for a browser, which shows {_MOST_POINTS:,}: name one "
-            "user, or take some with take_users"
-        )
+    _refuse_many(len(row), "positions", "name one user, or take some with take_users")
     person = traces.user_index[row].tolist()
     names = [escape(str(name)) for name in traces.user_ids.tolist()]
     for at, (one, south, west) in enumerate(zip(person, latitude.tolist(), longitude.tolist(), strict=True)):
@@ -144,9 +157,20 @@ def _draw_points(
             "geometry": {"type": "Point", "coordinates": [west, south]},
             "properties": {
                 "label": f"{names[one]}, {_format_time(traces, int(row[at]))}",
-                "style": {"color": colour, "fillColor": colour, "weight": 1, "fillOpacity": 0.7},
+                "style": {
+                    "color": colour,
+                    "fill": True,
+                    "fillColor": colour,
+                    "weight": 1,
+                    "fillOpacity": 0.4,
+                },
             },
         }
+
+
+def _refuse_many(count: int, what: str, cure: str) -> None:
+    if count > _MOST_DRAWN:
+        raise DataError(f"{count:,} {what} are too many for a browser, which shows {_MOST_DRAWN:,}: {cure}")
 
 
 def _format_time(traces: AnyTraces, row: int) -> str:

@@ -116,12 +116,20 @@ class RowTable:
         return str(user) in self._user_positions
 
     def __getitem__(self, user: Any) -> Self:
-        """Return the traces of one user, by id: ``traces["anna"]``."""
+        """Return the traces of one user, by id, or of a list of users: ``traces[["anna", "ben"]]``."""
+        if isinstance(user, slice):
+            raise ParameterError("traces are not sliced: take users with take_users, or first rows with head")
+        if isinstance(user, (list, np.ndarray)):
+            return self.take_users([self._position(one) for one in user])
+        at = self._position(user)
+        return self.take_users(slice(at, at + 1))
+
+    def _position(self, user: Any) -> int:
         at = self._user_positions.get(str(user))
         if at is None:
             known = ", ".join(repr(one) for one in self.user_ids[:_SHOWN_USERS].tolist()) or "nobody"
             raise ParameterError(f"there is no user {shorten(str(user))}; name one of them, such as {known}")
-        return self.take_users(slice(at, at + 1))
+        return at
 
     @cached_property
     def _user_positions(self) -> dict[str, int]:

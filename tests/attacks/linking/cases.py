@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tracearena.arena.pseudonyms import pseudonymise, pseudonymise_users
+from tracearena.arena.pseudonyms import pseudonymise
 from tracearena.traces import Clock, GpsTraces, IdTable, ObfuscatedTraces, Places, Traces
 
 CLOCK = Clock(instants_per_day=24, first_day=date(2012, 4, 2))
@@ -37,8 +37,8 @@ def released(known: Traces, later: Traces, defence: Any = None, *, seed: int = 1
 def released_points(known: GpsTraces, later: GpsTraces, defence: Any = None, *, seed: int = 1) -> Case:
     """Release points of the later days under pseudonyms."""
     made = later if defence is None else defence.transform(later, seed=seed)
-    points, truth = pseudonymise_users(made, seed=seed + 1)
-    return Case(known, points, truth)
+    release = pseudonymise(made, seed=seed + 1)
+    return Case(known, release.anonymized, release.id_table)
 
 
 def halved(traces: Traces) -> tuple[Traces, Traces]:
