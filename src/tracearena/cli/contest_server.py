@@ -136,7 +136,7 @@ def serve(
         hosts=tuple(allowed_host or ()), secure=secure, trusted_proxies=tuple(trusted_proxy or ())
     )
     if (certificate is None) != (key is None):
-        raise ParameterError("--certificate and --key belong together")
+        raise ParameterError("--certificate and --key must be used together")
     serving = ServerOptions(
         host=host, port=port, workers=workers, web_workers=web_workers, address=address,
         web=only != "judges", tls=None if certificate is None or key is None else (certificate, key),

@@ -291,10 +291,12 @@ class Lives:
     def of(cls, traces: Traces) -> Lives:
         """Look at complete traces."""
         if not traces.is_complete:
-            raise DataError("the lives of people are compared in traces without gaps")
+            raise DataError("the days of people can only be compared in traces without gaps")
         table = traces.dense().reshape(traces.n_users, -1, traces.clock.instants_per_day)
         if min(table.shape[1:]) < 2:
-            raise DataError("the lives of people are compared over two days of two instants, or more")
+            raise DataError(
+                "the days of people can only be compared if there are two days of two instants, or more"
+            )
         return cls(table, traces)
 
     def take(self, users: NDArray[np.int64]) -> Lives:

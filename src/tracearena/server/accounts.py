@@ -256,7 +256,7 @@ def find_member(name: str, *, organiser: bool) -> Member:
     member = found.first()
     if member is None:
         command = "organiser" if organiser else "member"
-        raise ParameterError(f"nobody is called {name!r}; `contest {command} list` shows the names")
+        raise ParameterError(f"there is no {command} {name!r}; `contest {command} list` shows the names")
     return member
 
 

@@ -417,5 +417,5 @@ def wait_for(what: str, is_so: Callable[[], bool], timeout_s: float = _WAIT_TIME
     end = time.monotonic() + timeout_s
     while not is_so():
         if time.monotonic() > end:
-            raise DataError(f"{what}: has not come within {timeout_s:.0f} s")
+            raise DataError(f"{what}: did not arrive within {timeout_s:.0f} s")
         time.sleep(_POLL_S)
