@@ -470,6 +470,6 @@ def check_contest_19_claims(homes: Sequence[Mapping[str, Any]]) -> list[ClaimRes
     least = min(homes, key=lambda row: float(row["at_home"]))
     ends = min(first["at_home"], last["at_home"])
     shown = ", ".join(f"{row['at_home']:.2f} at {row['time']}" for row in (first, least, last))
-    told = f"{shown}; it takes more than 0.5 at both ends and less between"
+    told = f"{shown}; required: more than 0.5 at both ends and less between"
     statement = "people leave home in the morning and come back in the evening"
     return [ClaimResult(statement, ends > 0.5 and least["at_home"] < ends, told, ends)]

@@ -112,12 +112,12 @@ def compute_contest_figure_12(source: FigureSource) -> Drawing:
 def check_contest_12_claims(correlations: Sequence[float]) -> list[ClaimResult]:
     """Return whether the score of the contest goes with the plain error, and less so with larger weights.
 
-    [contest] Figure 12: R = 0.937 at weight 10, "highly correlated"; it takes 0.7 here. "As the hospital
+    [contest] Figure 12: R = 0.937 at weight 10, "highly correlated"; 0.7 is required here. "As the hospital
     weight increases from 10, R rapidly decreases", to 0.811 at 1,000; any fall counts here, and its
     size is printed, because ours is smaller.
     """
     found, last = correlations[WEIGHTS.index(CONTEST_WEIGHT)], correlations[-1]
-    told = f"R = {found:.3f} at weight {CONTEST_WEIGHT}, it takes {STRONG:g}"
+    told = f"R = {found:.3f} at weight {CONTEST_WEIGHT}, required: {STRONG:g}"
     fell = f"R = {last:.3f} at weight {WEIGHTS[-1]:,}, {found - last:.3f} less"
     return [
         ClaimResult("the trace-inference score goes with the plain mean error", found >= STRONG, told, found),
