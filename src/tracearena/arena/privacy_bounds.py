@@ -307,7 +307,7 @@ def find_trace_owners(anonymized: ObfuscatedTraces, original: Traces) -> NDArray
 
 
 def build_certain_traces(users: NDArray[np.int64], n_users: int) -> CandidateTraces:
-    """Return for each user the trace that is hers for certain; traces of nobody (-1) are left out."""
+    """Return the known trace of each user; traces without an owner (-1) are left out."""
     pairs = CandidatePairs.of(np.flatnonzero(users >= 0), users[users >= 0], len(users), n_users)
     offsets, order = pairs.by_user()
     return CandidateTraces(offsets, pairs.traces[order], np.ones(len(order)))

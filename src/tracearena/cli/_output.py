@@ -190,7 +190,7 @@ class TerminalListener(feedback.Listener):
         print_outcome(sentence)
 
     def delay_stop(self) -> AbstractContextManager[None]:
-        """Let the work in the block finish by itself after a first signal."""
+        """After a first signal, let the work in the block finish on its own."""
         return delay_stop()
 
 

@@ -483,7 +483,7 @@ def select_categories(points: Places, categories: tuple[str, ...]) -> Places:
 
 
 def mark_sensitive(traces: Traces, points: Places) -> Traces:
-    """Return the traces with those regions sensitive in which one of the points lies, and no others."""
+    """Return the traces with exactly those regions sensitive that contain one of the points."""
     places = traces.places
     if places.grid is None:
         raise DataError("sensitive places can only mark the regions of a grid (--grid 32x32)")

@@ -412,7 +412,7 @@ def read_utf8_bytes(
 
 
 def require_text(path: str | PathLike[str], data: bytes) -> None:
-    """Refuse bytes that are no text."""
+    """Refuse bytes that are not text."""
     if b"\0" in data:
         raise FileError.whole(path, "is not text: it contains zero bytes (UTF-16 or a binary file)", "binary")
 

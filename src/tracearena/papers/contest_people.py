@@ -185,7 +185,7 @@ def compare_lives(
 
 
 def check_contest_people_claims(rows: Sequence[ComparisonRow]) -> list[ClaimResult]:
-    """Check whether virtual users live as the people do whom they are learned from.
+    """Check whether virtual users move like the people from whom they were learned.
 
     [contest] appendix D: they keep "the time-dependent population distribution" and "the transition
     matrix of the training traces". It takes that every number lies within two standard deviations of

@@ -307,7 +307,7 @@ def compute_contest_figure_16(
 
 
 def measure_team_diversity(training: Traces, days: int, model: PPMTF, seed: int) -> dict[str, Diversity]:
-    """Return how alike two teams are that PPMTF, and PPMTF+, makes of the same people."""
+    """Return how similar two teams are that PPMTF and PPMTF+ make from the same people."""
     root = seed_sequence(seed)
     model = model.fit(training, seed=child_seed(root, 0))
     pair = [child_seed(root, 1), child_seed(root, 2)]

@@ -94,7 +94,7 @@ def list_past_contests(folder: Folder, *, most_read: int = _MOST_READ) -> list[P
 
 
 def find_unreadable_archives(folder: Folder) -> list[tuple[str, str]]:
-    """Return the names of files that are no archives of a contest, and why; for the organiser."""
+    """Return the names of files that are not archives of a contest, with the reasons, for the organiser."""
     found = [(path.name, _read_archive(path)) for path in _list_archives(folder)]
     return [(name, one) for name, one in found if isinstance(one, str)]
 

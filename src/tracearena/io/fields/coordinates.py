@@ -198,7 +198,7 @@ class CoordinateDoubts:
         return CoordinateDoubts(self.read + other.read, self.broken + other.broken, both)
 
     def refuse(self) -> None:
-        """Refuse rows of which most are no degrees, or all look like cells."""
+        """Refuse a table if most of its coordinates are not degrees, or if all look like cells."""
         for code, found in self.against.items():
             if not self.broken if code == "no-degrees" else 2 * found.rows > self.read:
                 raise FileError(found.path, [found.first], found.rows)

@@ -413,7 +413,7 @@ class DemoBot:
 
 
 def wait_for(what: str, is_so: Callable[[], bool], timeout_s: float = _WAIT_TIMEOUT_S) -> None:
-    """Wait until something is so, and say what did not come if it takes too long."""
+    """Wait until a condition is true, and raise an error that names it if it takes too long."""
     end = time.monotonic() + timeout_s
     while not is_so():
         if time.monotonic() > end:

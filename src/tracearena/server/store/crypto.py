@@ -86,7 +86,7 @@ def seal(public: bytes, clear: bytes) -> bytes:
 
 
 def unseal(private: bytes, sealed: bytes) -> bytes:
-    """Return what was sealed to the public key of this private one."""
+    """Return the content that was sealed to the public key of this private key."""
     return b"".join(unseal_chunks(private, io.BytesIO(sealed)))
 
 

@@ -127,7 +127,7 @@ class LanguageMiddleware:
 
 
 def set_language_cookie(response: Any, language: str) -> Any:
-    """Let the browser remember a language; one that there is no catalogue of changes nothing."""
+    """Let the browser remember a language; a language without a catalogue changes nothing."""
     if language in dict(LANGUAGES):
         response.set_cookie(
             settings.LANGUAGE_COOKIE_NAME,
