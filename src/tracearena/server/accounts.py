@@ -97,7 +97,7 @@ def _find_or_make_member(link: Link, name: str) -> Member:
     if link.member is not None:
         if fold_name(name) != link.member.folded_name:
             said = gettext(
-                "This link sets a new password for an account of yours: use the name of that account."
+                "This link sets a new password for your existing account: enter the name of that account."
             )
             raise RequestRefused(400, "name", said)
         return link.member

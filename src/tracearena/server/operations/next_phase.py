@@ -277,7 +277,7 @@ def _describe_publishing(contest: Contest) -> list[str]:
             closed,
         )
         % {"count": closed},
-        _("Attack what is published by the sample attacks: %(names)s.") % {"names": names},
+        _("Run the sample attacks on what is published: %(names)s.") % {"names": names},
     ]  # fmt: skip
 
 
