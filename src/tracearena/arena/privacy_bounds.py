@@ -220,7 +220,7 @@ class InformedAttacker:
     """Infers traces as Bayes-T and Tracking-T do, where the matching is known to be true.
 
     What it leaves estimates the Bayes risk of an attacker who knows the ID table: how much a defence
-    hides of the places themselves. It is no bound in the strict sense, because profiles, transitions
+    hides of the places themselves. It is not a strict bound, because profiles, transitions
     and channel are models.
 
     Parameters

@@ -141,7 +141,7 @@ _QUIET_S = 30.0
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Progress]:
-    """Show a bar with rate and time left while the block runs, or print lines if stderr is no terminal."""
+    """Show a bar with rate and time left while the block runs, or print lines if stderr is not a terminal."""
     if not sys.stderr.isatty():
         said_at = time.monotonic()
 

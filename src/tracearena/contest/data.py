@@ -285,7 +285,7 @@ def find_other_name(
 ) -> str | None:
     """Return the official name of what a file is handed in as, if its own name says that it is another file.
 
-    A name that is no official one says nothing. Where the attacker is not known, any may stand there.
+    A name that is not official says nothing. Where the attacker is not known, any may stand there.
 
     >>> find_other_name("etable_team001-003_data01_IDP.csv", "etable", 2, 1, 1)
     'etable_team001-002_data01_IDP.csv'

@@ -126,7 +126,7 @@ def _save_member(member: Member, link: Link) -> None:
 
 def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes | None]:
     """Return who logs in and the team's key; the same answer, and as much work, for every failure."""
-    # PostgreSQL takes no zero byte, and nobody has one in a name.
+    # PostgreSQL does not accept zero bytes, and no name has one.
     name = fold_name(name[: _LONGEST_NAME + 1]).replace("\0", "\ufffd")
     password = password[:_LONGEST_PASSWORD]
     count_login_try(name, address)

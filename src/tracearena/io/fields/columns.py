@@ -255,7 +255,7 @@ def convert_ids(column: pl.Series) -> pl.Series:
         if bool((whole == whole.floor()).all()):
             return column.cast(pl.Int64, strict=False)
     text = column.cast(pl.String)
-    # If the first id is no number, none needs to be tried.
+    # If the first id is not a number, none needs to be tried.
     first = text.first()
     if isinstance(first, str) and not first.lstrip("-").isdigit():
         return text

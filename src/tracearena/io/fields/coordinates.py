@@ -149,7 +149,7 @@ def convert_to_degrees(
     return np.asarray(latitude), np.asarray(longitude)
 
 
-# Coordinates that are no degrees: metres of a map, cells of a grid, or latitudes where longitudes should be.
+# Coordinates that are not degrees: metres of a map, cells of a grid, or latitudes where longitudes should be.
 # One row does not tell; most rows do. What speaks against degrees is counted, so that a file that is read
 # some rows after the others is judged as a whole.
 

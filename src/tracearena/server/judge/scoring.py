@@ -517,7 +517,7 @@ def compare_scores(rescoring: Rescoring) -> list[ScoreDifference]:
         counting = queue.find_counting_scores(*_RESCORABLE_KINDS)
         after = {score.key: score.value for score in counting if score.key in before}
     else:
-        # What was scored since it was started is no part of it, and stays as it is.
+        # Scores made since it was started are not part of it, and stay unchanged.
         names = Job.objects.filter(key__startswith=_build_key_prefix(rescoring)).values_list("key", flat=True)
         staged = queue.find_counting_scores(*_RESCORABLE_KINDS).filter(
             pk__in=[int(name.rpartition("/")[2]) for name in names]

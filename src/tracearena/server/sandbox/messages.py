@@ -417,7 +417,7 @@ def answer_request(work: Work, pipes: Sequence[int], memory_mb: int, cpu_s: int)
             os.dup2(pipe, number)
         os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         answer = os.dup(1)
-        os.dup2(2, 1)  # whatever a library prints is no part of the answer
+        os.dup2(2, 1)  # what a library prints is not part of the answer
         # Let the kernel kill this process when its parent ends, however that happens.
         if confinement.is_linux():
             parent = os.getppid()

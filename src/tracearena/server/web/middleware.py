@@ -96,7 +96,7 @@ class ProxyMiddleware:
         request.is_from_this_machine = is_loopback(request.META["REMOTE_ADDR"]) and not is_brought
         said = {name: request.META.pop(name, "") for name in _FORWARDED}
         if request.META.get("REMOTE_ADDR") in trusted:
-            # The client is the last address that is no trusted proxy: what comes before it may be invented.
+            # The client is the last address that is not a trusted proxy: earlier ones may be invented.
             hops = [hop.strip() for hop in said["HTTP_X_FORWARDED_FOR"].split(",")]
             unknown = (hop for hop in reversed(hops) if hop and hop not in trusted)
             request.META["REMOTE_ADDR"] = next(unknown, request.META["REMOTE_ADDR"])
