@@ -1,8 +1,8 @@
-"""Private synthesis of trips next to a base line, on a simulated city and on GeoLife.
+"""Private synthesis of trips next to a baseline, on a simulated city and on GeoLife.
 
     python benchmarks/bench_private_trips.py [--seeds N] [--only city|geolife|cost] [--units trip user]
 
-The base line is a simple pure-ε synthesizer: start × end on 6 × 6 cells, starts and ends on 48 × 48, moves of
+The baseline is a simple pure-ε synthesizer: start × end on 6 × 6 cells, starts and ends on 48 × 48, moves of
 each minute on 12 × 12 with stays, minutes by distance, density on 48 × 48; a route is a Markov chain of
 minutes, conditioned on its end. Both get the same trips and the same weights: if the unit is a person, each
 of her n trips counts 1 / n. Noise comes from seeds, so that runs can be repeated.
@@ -89,7 +89,7 @@ def measure(name: str, traces: Any, box: Box, seeds: int, units: list[str]) -> N
             drawn = (
                 synthesize(counted, epsilon, len(trips), np.random.default_rng(seed)) for seed in range(seeds)
             )
-            show(f"base line, {unit}, {epsilon:g}", [compare(reference, one, box) for one in drawn])
+            show(f"baseline, {unit}, {epsilon:g}", [compare(reference, one, box) for one in drawn])
 
 
 def take(trips: Trips, kept: Any) -> Trips:
@@ -128,7 +128,7 @@ def cost() -> None:
         )
 
 
-# The base line.
+# The baseline.
 
 SHARES = {"ends": 0.30, "terminals": 0.22, "moves": 0.22, "steps": 0.10, "density": 0.16}
 ENDS, MOVES, FINE, BINS, LENGTHS = 6, 12, 48, 8, 24

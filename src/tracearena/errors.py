@@ -89,7 +89,7 @@ class Fault:
     code
         A fixed word for the kind of fault, for programs.
     header_lines
-        Lines above the first data row; None where rows are no lines, as in JSON.
+        Lines above the first data row; None if rows are not lines, as in JSON.
     """
 
     row: int | None

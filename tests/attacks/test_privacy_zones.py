@@ -64,7 +64,7 @@ def test_nobody_and_nothing_are_found_without_points() -> None:
 
 def test_the_attack_is_told_a_mechanism_with_circles() -> None:
     trips = evenings_out(days=2)
-    with pytest.raises(ParameterError, match="hides no circles"):
+    with pytest.raises(ParameterError, match="leaves out no circles"):
         find_homes(trips, trips, mechanism=Snapping(side=100))  # type: ignore[arg-type]
 
 

@@ -80,7 +80,7 @@ def test_commas_in_categories_are_no_obstacle(tmp_path: Path) -> None:
 
 def test_testing_users_need_a_place_to_go(make_check_ins: Callable[..., Traces], tmp_path: Path) -> None:
     write(make_check_ins(), tmp_path / "in.csv")
-    with pytest.raises(ParameterError, match="only allowed together"):
+    with pytest.raises(ParameterError, match="must be used together"):
         converted(tmp_path / "in.csv", tmp_path / "out.csv", "--test-share", 0.2)
     for share in (0, 1, 0.01):
         with pytest.raises(ParameterError, match="test-share"):

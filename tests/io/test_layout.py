@@ -64,7 +64,7 @@ def test_a_second_column_for_a_role_is_reported_and_the_first_by_preference_is_r
         ({"columns": "user="}, "such as user=MMSI"),
         ({"columns": "lng=x1,lon=y1"}, "the lng is given twice"),
         ({"columns": "lng=x1,lat=x1"}, "'x1' cannot have two roles"),
-        ({"columns": SAID, "one_user": "me"}, "one_user and a column of users exclude each other"),
+        ({"columns": SAID, "one_user": "me"}, "use either one_user or a column of users, not both"),
         ({"header": False}, "without a header every column needs its number"),
         ({"header": False, "columns": SAID}, "'who' is not allowed; it must be the number of a column"),
         ({"delimiter": "ab"}, "delimiter = 'ab'"),

@@ -24,7 +24,7 @@ VENUES = Places([40.0], [-74.0])
         ({"choices": Choices(utc_hours=True, grid=(2, 2))}, "GPS points have no offsets to ignore"),
         (
             {"choices": Choices(grid=(2, 2)), "places": VENUES},
-            "places and grid exclude each other",
+            "use either places or grid, not both",
         ),
         ({"times": "info_time.csv"}, "only files of format pwscup have a table of times"),
     ],

@@ -34,7 +34,7 @@ def test_every_law_has_its_picture_and_its_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["city-map", "city-laws"])
 def test_there_is_no_published_data_of_a_city_that_does_not_exist(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="takes no --data"):
+    with pytest.raises(ParameterError, match="does not accept --data"):
         figure(name)(tmp_path, data=tmp_path)
 
 

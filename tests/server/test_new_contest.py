@@ -90,7 +90,7 @@ def test_official_files_that_are_ready_are_taken(tmp_path: Path, prepared: Calla
     for path in (files / "judge").iterdir():
         if path.name != "reftraces_team002_data01_IDP.csv":
             (tmp_path / "fewer" / path.name).write_bytes(path.read_bytes())
-    charter = ["--from", files / "contest.toml", "--judge-key", "other-key"]
+    charter = ["--rules", files / "contest.toml", "--judge-key", "other-key"]
     again = tracearena("contest", "new", "again", "--files", "fewer", *charter, folder=tmp_path)
     assert (again.status, "reftraces_team002_data01_IDP.csv" in again.err) == (2, True)
     assert not (tmp_path / "again").exists()
@@ -146,8 +146,8 @@ def test_what_cannot_be_is_refused_before_anything_is_made(tmp_path: Path) -> No
     assert "does not answer" in away
     assert "refused" in away
     assert "postgresql://" in refused(tmp_path, "--database", "mysql://here/none")
-    assert "line 2" in refused(tmp_path, "--from", "contest.toml")
-    assert "exclude each other" in refused(tmp_path, "--data", "a.csv", "--files", "b")
+    assert "line 2" in refused(tmp_path, "--rules", "contest.toml")
+    assert "not both" in refused(tmp_path, "--data", "a.csv", "--files", "b")
     assert "--grid" in refused(tmp_path, "--grid", "8x8")
     assert "with its zone" in refused(tmp_path, "--begin", "2026-05-01")
     (tmp_path / "names.csv").write_text("name\nCranes\ncranes\n")

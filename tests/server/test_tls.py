@@ -134,4 +134,4 @@ def test_a_certificate_without_its_key_is_refused(
         assert done.status == 2
         assert "both in PEM" in done.err
     done = tracearena("contest", "serve", held.folder.path, "--certificate", certificate[0])
-    assert (done.status, "belong together" in done.err) == (2, True)
+    assert (done.status, "must be used together" in done.err) == (2, True)

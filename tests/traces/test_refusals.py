@@ -51,7 +51,7 @@ CASES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "the area of no points": (
         lambda: default_area(NO_POINTS, 500),
         DataError,
-        "there are no points, and so no box around them",
+        "there are no points, so there is no bounding box",
     ),
 }
 

@@ -139,7 +139,7 @@ class Algorithm:
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), requires_fit=learns)
 
     def follow(self, released: ObfuscatedTraces) -> Traces | ObfuscatedTraces:
-        """Return what the algorithm takes of the release of an earlier defence; by default the release."""
+        """Return the input of the algorithm after an earlier defence; by default its release."""
         return released
 
     def _value(self, one: Field[Any]) -> Any:
@@ -184,22 +184,22 @@ class Defence(Algorithm, ABC, Generic[Given, Made]):
         return len(part)
 
     def transform_part(self, part: Given, *, seed: np.random.SeedSequence, first: int, total: int) -> Made:
-        """Return what `transform` of all users would return of some who follow each other.
+        """Return the part of the result of `transform` that belongs to some consecutive users.
 
-        `first` draws are of users before them, of `total` in all.
+        Of `total` draws in all, the first `first` ones belong to users before them.
         """
         return self.transform(part, seed=seed)
 
     @abstractmethod
     def transform(self, original: Given, *, seed: SeedLike = None) -> Made:
-        """Return what is released of the traces."""
+        """Return the released traces."""
 
     def fit(self, original: Given) -> Self:
         """Return the defence itself: it learns nothing, but scikit-learn's pipelines call `fit`."""
         return self
 
     def fit_transform(self, original: Given, y: None = None, *, seed: SeedLike = None) -> Made:
-        """Return what is released of the traces, as `transform` does; `y` is ignored."""
+        """Return the released traces, as `transform` does; `y` is ignored."""
         return self.transform(original, seed=seed)
 
     def follow(self, released: ObfuscatedTraces) -> Traces | ObfuscatedTraces:
@@ -236,7 +236,7 @@ class EventObfuscator(Obfuscator):
     def transform_part(
         self, part: Traces, *, seed: np.random.SeedSequence, first: int, total: int
     ) -> ObfuscatedTraces:
-        """Return what is released of some users, with the draws they have among all of them."""
+        """Return the released events of some users, with the same draws as when all are transformed."""
         return self._transform_events(part, seed, first, total)
 
     @abstractmethod

@@ -78,7 +78,7 @@ def _split_parts(inner: str, separator: str = ",") -> list[str]:
 
 
 def split_stages(spec: str) -> list[str]:
-    """Split a name at every ``+`` that stands in no parentheses: the stages of a pipeline.
+    """Split the name of a pipeline into its stages, at every ``+`` outside parentheses.
 
     >>> split_stages("PL(1,1) + SwapTimes(1km,month)"), split_stages("GeoInd(1e+2m)")
     (['PL(1,1)', 'SwapTimes(1km,month)'], ['GeoInd(1e+2m)'])

@@ -29,14 +29,14 @@ class ClaimResult:
     holds
         Whether it is true here.
     measured
-        The number behind it in words, with what it takes for the statement to hold.
+        The number behind it in words, with what is required for the statement to hold.
     number
         The same as a plain value; None if there was nothing to measure, and then nothing holds.
 
     Examples
     --------
-    >>> print(ClaimResult("the two go together", False, "R = 0.318, it takes 0.7", 0.318))
-    does not hold here: the two go together (R = 0.318, it takes 0.7)
+    >>> print(ClaimResult("the two go together", False, "R = 0.318, required: 0.7", 0.318))
+    does not hold here: the two go together (R = 0.318, required: 0.7)
     """
 
     statement: str
@@ -105,7 +105,7 @@ def correlation(pairs: Iterable[tuple[float | None, float | None]]) -> float | N
 def check_privacies_correlate(pairs: Iterable[tuple[float | None, float | None]]) -> ClaimResult:
     """Test whether releases that are safe from trace inference are safe from re-identification.
 
-    [contest] Figure 9 says so from a correlation of 0.895 over 18 data sets; it takes 0.7 here.
+    [contest] Figure 9 says so from a correlation of 0.895 over 18 data sets; 0.7 is required here.
     """
     found = correlation(pairs)
     statement = mark_for_translation("who is safe from trace inference is safe from re-identification")
@@ -116,7 +116,7 @@ def check_privacies_correlate(pairs: Iterable[tuple[float | None, float | None]]
             mark_for_translation("R is not defined: too few releases, or all are equal"),
             None,
         )
-    return ClaimResult(statement, found >= STRONG, f"R = {found:.3f}, it takes {STRONG:g}", found)
+    return ClaimResult(statement, found >= STRONG, f"R = {found:.3f}, required: {STRONG:g}", found)
 
 
 def check_shuffling_hides_names(rows: Sequence[SweepRow]) -> ClaimResult:
@@ -140,7 +140,7 @@ def check_shuffling_hides_names(rows: Sequence[SweepRow]) -> ClaimResult:
     return ClaimResult(
         statement,
         after_r >= NEAR_ONE and gain <= UNCHANGED,
-        f"{cheats[-1].defence}: s_R,min from {before_r:.3f} to {after_r:.3f}, it takes "
+        f"{cheats[-1].defence}: s_R,min from {before_r:.3f} to {after_r:.3f}, required: "
         f"{NEAR_ONE:g}; s_T,min from {before_t:.3f} to {after_t:.3f}, at most {UNCHANGED:g} more",
         gain,
     )
@@ -156,7 +156,7 @@ def check_privacy_costs_utility(rows: Sequence[SweepRow]) -> ClaimResult:
     statement = "the more the data is changed, the less it tells of people's whereabouts"
     if found is None:
         return ClaimResult(statement, False, "the correlation is not defined", None)
-    measured = f"R of usefulness and privacy = {found:.2f}, it takes {-STRONG:g}"
+    measured = f"R of usefulness and privacy = {found:.2f}, required: {-STRONG:g}"
     return ClaimResult(statement, found <= -STRONG, measured, found)
 
 

@@ -447,4 +447,4 @@ def zone_circle(mechanism: object) -> tuple[float, float]:
         return float(mechanism.radius), mechanism.shift_m
     if isinstance(mechanism, TrimEnds):
         return float(mechanism.distance), 0.0
-    raise ParameterError(f"{mechanism} hides no circles; this attack works on Zones and TrimEnds only")
+    raise ParameterError(f"{mechanism} leaves out no circles; this attack works on Zones and TrimEnds only")

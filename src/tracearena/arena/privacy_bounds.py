@@ -220,7 +220,7 @@ class InformedAttacker:
     """Infers traces as Bayes-T and Tracking-T do, where the matching is known to be true.
 
     What it leaves estimates the Bayes risk of an attacker who knows the ID table: how much a defence
-    hides of the places themselves. It is no bound in the strict sense, because profiles, transitions
+    hides of the places themselves. It is not a strict bound, because profiles, transitions
     and channel are models.
 
     Parameters
@@ -309,7 +309,7 @@ def find_trace_owners(anonymized: ObfuscatedTraces, original: Traces) -> NDArray
 
 
 def build_certain_traces(users: NDArray[np.int64], n_users: int) -> CandidateTraces:
-    """Return for each user the trace that is hers for certain; traces of nobody (-1) are left out."""
+    """Return the known trace of each user; traces without an owner (-1) are left out."""
     pairs = CandidatePairs.of(np.flatnonzero(users >= 0), users[users >= 0], len(users), n_users)
     offsets, order = pairs.by_user()
     return CandidateTraces(offsets, pairs.traces[order], np.ones(len(order)))

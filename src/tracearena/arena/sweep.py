@@ -511,7 +511,7 @@ def make_trial(
 
 
 def check_same_users(reference: Traces, original: Traces) -> None:
-    """Refuse users whom no attacker knows."""
+    """Refuse users who are not in the reference traces."""
     strangers = original.user_ids[~np.isin(original.user_ids, reference.user_ids)]
     if len(strangers):
         raise DataError(
@@ -539,7 +539,7 @@ def digest(traces: Iterable[Traces], *others: object) -> str:
 
 
 def digest_code(algorithms: Sequence[object]) -> str:
-    """Return a digest of the modules of classes from elsewhere, which change without a new version."""
+    """Return a digest of the modules of users' own classes, which change without a new version."""
     contents = []
     for name in sorted({type(one).__module__ for one in algorithms}):
         file = getattr(sys.modules.get(name), "__file__", None)

@@ -242,7 +242,7 @@ def score_tuned_attacks(
     *,
     seed: SeedLike = None,
 ) -> TunedScores:
-    """Tune on the sample teams, attack the release, and say what is left."""
+    """Tune attacks on the sample teams, attack the release, and return its scores."""
     root = seed_sequence(seed)
     found = tune_against(samples, defence, seed=child_seed(root, 0))
     best: list[Attack] = [found.reidentification, found.trace_inference]

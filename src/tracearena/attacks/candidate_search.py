@@ -202,7 +202,7 @@ _ROWS_PER_BLOCK = 32
 def assign_greedily(
     index: CandidateIndex, items: TraceKeys, found: Candidates, free: Mask, *, tie: float
 ) -> Ints:
-    """Return the user whom each trace takes, -1 where nobody is left; they are not free any more.
+    """Return the user that each trace takes, -1 if none is left; taken users are no longer free.
 
     Parameters
     ----------

@@ -368,7 +368,7 @@ class GridCells:
         return at.astype(np.int32)
 
     def places(self, sensitive: NDArray[np.bool_] | None = None) -> Places:
-        """Return the cells as places; their ids are no numbers, which could be taken for a file's own."""
+        """Return the cells as places. Their ids are texts, which cannot be confused with ids of the file."""
         ids = np.char.add("cell-", np.arange(1, len(self.keys) + 1).astype(str))
         return Places(*self.centres(), ids=ids, sensitive=sensitive)
 
@@ -406,7 +406,7 @@ def points_to_events(points: GpsTraces, cells: GridCells, places: Places, clock:
 
 
 def remap_release(released: ObfuscatedTraces, places: Places, cell: NDArray[np.int32]) -> ObfuscatedTraces:
-    """Return what is released at other places; a set becomes the set of its cells."""
+    """Return the released traces at other places; a set becomes the set of its cells."""
     sizes = released.sets.sizes
     keys = np.repeat(np.arange(len(sizes)), sizes) * max(len(places), 1) + cell[released.sets.members]
     of_set, members = np.divmod(unique_values(keys), max(len(places), 1))

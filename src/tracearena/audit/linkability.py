@@ -459,7 +459,7 @@ _UNLIKELY = 4.5
 
 
 def describe_channels(found: Linkability, is_gps: bool) -> list[str]:
-    """Say by what alone people can be told apart, apart from places."""
+    """Name the kinds of evidence, other than places, that alone are enough to tell people apart."""
     channels = [
         (share, SENTENCES.get("exact intervals" if is_gps and group == "intervals" else group))
         for group, share in found.evidence.items()

@@ -147,7 +147,7 @@ class Audit(Record):
         Warns
         -----
         TracearenaWarning
-            Always: the table is about real people, and is no part of the page or of its JSON.
+            Always: the table is about real people. The page and its JSON do not include it.
         """
         import polars as pl
 

@@ -26,7 +26,7 @@ QUESTIONS = {
 
 RISK_BY_PERSON = (
     "the table names real people and says how easily each is recognised: it is as secret as the original "
-    "traces, and a low share is no promise, because an attack that was not run may recognise the person"
+    "traces, and a low share is not a promise, because an attack that was not run may recognise the person"
 )
 
 COLOURS = {

@@ -112,7 +112,7 @@ def complete_algorithms(*words: str) -> Callable[[str], list[str]]:
 
 
 class Limit(NamedTuple):
-    """Limits of a number; None is no limit."""
+    """Limits of a number; None means unlimited."""
 
     at_least: float | None = None
     above: float | None = None
@@ -243,7 +243,7 @@ def print_outcome(sentence: str) -> None:
 
 @contextmanager
 def delay_stop() -> Iterator[None]:
-    """Let the work in the block finish by itself after a first signal, because it saves its state."""
+    """After a first signal, let the work in the block finish on its own, because it saves its state."""
     global _n_delayed_stops
     _n_delayed_stops += 1
     try:

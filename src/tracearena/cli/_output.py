@@ -141,7 +141,7 @@ _QUIET_S = 30.0
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Progress]:
-    """Show a bar with rate and time left while the block runs, or print lines if stderr is no terminal."""
+    """Show a bar with rate and time left while the block runs, or print lines if stderr is not a terminal."""
     if not sys.stderr.isatty():
         said_at = time.monotonic()
 
@@ -190,7 +190,7 @@ class TerminalListener(feedback.Listener):
         print_outcome(sentence)
 
     def delay_stop(self) -> AbstractContextManager[None]:
-        """Let the work in the block finish by itself after a first signal."""
+        """After a first signal, let the work in the block finish on its own."""
         return delay_stop()
 
 

@@ -26,7 +26,8 @@ _HELP = {
     "decimal": "Decimal separator of numbers: . or ,",
     "time_format": "Format of times, such as '%d.%m.%Y %H:%M:%S'.",
     "one_user": "All rows, or all files of a folder, belong to one person with this name.",
-    "places": "File of places: regions, POIs, venues or a table. By default it is looked for next to IN.",
+    "places": "File of places: regions, POIs, venues or a table. By default it is looked for next to the "
+    "traces.",
     "times": "pwscup: table of time ids (info_time.csv). By default it is looked for next to the traces.",
     "grid": "Put events or GPS points on a grid of rows x columns, such as 32x32.",
     "bounds": "Keep only this box: south,west,north,east in degrees.",

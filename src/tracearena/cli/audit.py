@@ -230,7 +230,7 @@ def protect(
     The defence is chosen on one half of the people; the released file is audited on the other half. --seed
     makes the measurements repeatable; the release itself always uses the system's secret source of
     randomness. The exit status is 0 if a release was written that keeps all limits. It is 3 if no defence
-    keeps them: SAFER is not written then, and the page says which defence had the lowest risk.
+    keeps them: SAFER is then not written, and the page says which defence had the lowest risk.
 
     Example:
       tracearena protect trips.csv safer.csv --out proof --target-risk 5%

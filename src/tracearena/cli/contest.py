@@ -350,7 +350,7 @@ def board(
     ranking = Ranking(overall, preliminary, final_weight, winner_attacks)
     if folder is not None:
         if any(tables):
-            raise ParameterError("DIR and tables of scores exclude each other: name one of them")
+            raise ParameterError("use either DIR or tables of scores, not both")
         make_folder_board(read_submissions(folder, rules), rules, out, ranking, as_json)
         return
     if reidentification is None or trace_inference is None or utility is None:
@@ -373,7 +373,7 @@ def verify(
 ) -> None:
     """Judge an archived contest from scratch, and compare the result with the archive.
 
-    It checks the hash of every file; that every ID table opens its commitment; that the released traces are
+    It checks the hash of every file; that every ID table matches its commitment; that the released traces are
     the submitted ones; all utilities, scores, ranks and awards; that every receipt is in a signed list and
     was judged or refused; and that the audit log has no gap. If the archive has no original traces, the
     scores that need them are named and not recomputed. Every problem is named, and the exit status is then 1.

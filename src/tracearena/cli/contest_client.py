@@ -63,7 +63,7 @@ def login(
     token = (typer.prompt("Token", hide_input=True, err=True) if asked else sys.stdin.readline()).strip()
     if not token or not token.isascii() or not token.isprintable():
         raise ParameterError(
-            "no token was given, or it has characters that no token has; make one on the team's page"
+            "the token is empty, or has characters that tokens never have; create a token on the team's page"
         )
     with Client(url, token) as client:
         me = client.get("me")
@@ -144,18 +144,18 @@ def check(
 
 
 def practise(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where the table goes (CSV).")] = Path(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="File for the table (CSV).")] = Path(
         "practise.csv"
     ),
     defences: Annotated[
         list[str] | None,
-        typer.Option("--defences", help="A defence; repeat for more. [default: the 37 samples]"),
+        typer.Option("--defences", help="Defence; repeat for more. [default: the 37 samples]"),
     ] = None,
     attacks: Annotated[
         list[str] | None,
         typer.Option(
             "--attacks",
-            help="An attack; samples, strongest or all for several; repeat for more. [default: samples]",
+            help="Attack, or a group of them: samples, strongest or all; repeat for more. [default: samples]",
         ),
     ] = None,
     data_set: DataSetOption = 1,
@@ -215,7 +215,7 @@ def attack(
         Path | None, typer.Argument(metavar="FILE", help="A .csv, .csv.gz or Parquet file.")
     ] = None,
     target: Annotated[
-        str | None, typer.Argument(metavar="TEAM", help="The team attacked, such as 002.")
+        str | None, typer.Argument(metavar="TEAM", help="The team that is attacked, such as 002.")
     ] = None,
     folder: Annotated[
         Path | None,
@@ -234,7 +234,7 @@ def attack(
     """
     if folder is not None:
         if file is not None:
-            raise ParameterError(f"{file}: give either FILE and TEAM, or --all FOLDER")
+            raise ParameterError(f"{file}: use either FILE and TEAM, or --all FOLDER, not both")
         _submit_folder(folder, as_json)
         return
     if file is None or target is None:

@@ -194,7 +194,7 @@ def phase(
 
     Example:
       tracearena contest phase friday attack_end \\
-          --to 2026-05-15T18:00+09:00 --reason "power failure"
+          --to 2030-05-15T18:00+09:00 --reason "power failure"
     """
     open_contest(folder)
     from tracearena.contest import phase_at
@@ -559,7 +559,7 @@ def disable_member(folder: ContestArgument, name: NameArgument) -> None:
 
 
 def delete_organiser(folder: ContestArgument, name: NameArgument) -> None:
-    """Delete the account of an organiser and its name; the last one cannot be deleted.
+    """Delete the account of an organiser and the person's name; the last one cannot be deleted.
 
     Example:
       tracearena contest organiser delete friday ann
@@ -689,7 +689,7 @@ def clock(
     from tracearena.server.operations.schedule import reset_clock
 
     if set_back != (reason is not None):
-        raise ParameterError("--set-back and --reason are only allowed together")
+        raise ParameterError("--set-back and --reason must be used together")
     if reason is not None:
         reset_clock(reason=reason, actor=_ACTOR)
     now, shown = clock.now(), clock.read_clock()

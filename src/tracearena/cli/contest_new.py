@@ -72,7 +72,7 @@ SensitiveOption = Annotated[
     typer.Option(
         "--sensitive",
         help="Mark regions that contain such a place as sensitive: category=hospital, from the places of "
-        "IN or of --pois.",
+        "the traces or of --pois.",
     ),
 ]
 PoisOption = Annotated[
@@ -86,7 +86,7 @@ def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder for the contest.")],
     file: Annotated[
         Path | None,
-        typer.Option("--from", help="File of the contest (contest.toml): name, teams, rules, schedule."),
+        typer.Option("--rules", help="File of the contest (contest.toml): name, teams, rules, schedule."),
     ] = None,
     name: Annotated[str | None, typer.Option("--name", help="Name of the contest.")] = None,
     teams: TeamsOption = None,
@@ -108,7 +108,7 @@ def new(
     begin: Annotated[
         str | None,
         typer.Option(
-            "--begin", help="Begin of the anonymization phase, such as 2026-05-01T09:00+09:00. [default: now]"
+            "--begin", help="Start of the anonymization phase, such as 2030-05-01T09:00+09:00. [default: now]"
         ),
     ] = None,
     anonymization_days: Annotated[
@@ -382,7 +382,7 @@ class ContestOptions:
         from tracearena.contest.contest_file import DataSource
 
         if self.traces is not None and self.files is not None:
-            raise ParameterError("--data and --files exclude each other")
+            raise ParameterError("use either --data or --files, not both")
         named = self.traces is not None or self.files is not None
         if said.data is not None:
             if named:

@@ -136,7 +136,7 @@ def serve(
         hosts=tuple(allowed_host or ()), secure=secure, trusted_proxies=tuple(trusted_proxy or ())
     )
     if (certificate is None) != (key is None):
-        raise ParameterError("--certificate and --key belong together")
+        raise ParameterError("--certificate and --key must be used together")
     serving = ServerOptions(
         host=host, port=port, workers=workers, web_workers=web_workers, address=address,
         web=only != "judges", tls=None if certificate is None or key is None else (certificate, key),
@@ -149,7 +149,7 @@ def serve(
         typer.echo(f"The contest is at {url}")
         # Links that commands print use the address of this server, unless --base-url set another.
         names = [name for name in serving.address.hosts if not name.startswith(".")]
-        with suppress(Error):  # a database that is busy now is no reason to end
+        with suppress(Error):  # a busy database is not a reason to end
             if is_loopback(urlsplit(accounts.update_base_url()).hostname or ""):
                 behind = f"https://{names[0]}" if secure and names else serving.url
                 if certificate is not None and names:

@@ -55,7 +55,7 @@ def deniability(
     test leaves its counts in FILE.unfinished, from which --resume continues.
 
     Example:
-      tracearena deniability --model model.ptf --synthetic synthetic.csv --k 10
+      tracearena deniability --model model.npz --synthetic synthetic.csv --k 10
     """
     from tracearena.arena.sweep import digest
     from tracearena.engine import Checkpoint, check_resume, get_checkpoint_path, read_checkpoint_seed

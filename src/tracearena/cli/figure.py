@@ -122,7 +122,7 @@ def findings(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare every figure, table and finding of the papers with our numbers, and say if it holds.
+    """Compare every figure, table and finding of the papers with our numbers, and say which hold.
 
     Our numbers come from recorded runs of the named commands; --measure runs them again.
 

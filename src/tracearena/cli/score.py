@@ -174,7 +174,7 @@ def trace_inference(
 # ``tracearena check``: does a submission follow the rules for its kind of file?
 
 
-FileArgument = Annotated[Path, typer.Argument(help="Submission: .csv, .csv.gz, or a table.")]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Submission: .csv, .csv.gz, or a table.")]
 
 
 @dataclass(frozen=True, kw_only=True)

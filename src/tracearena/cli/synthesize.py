@@ -101,7 +101,8 @@ def synthesize(
         bool,
         typer.Option(
             "--privacy-cost",
-            help="PPMTF: print the ε that publishing the parameters would have, and κ of the model.",
+            help="PPMTF: print the ε of publishing the parameters, and κ: how far the model's counts are "
+            "out of their range.",
         ),
     ] = False,
     shares: Annotated[
@@ -115,8 +116,8 @@ def synthesize(
         bool,
         typer.Option(
             "--not-private-seed",
-            help="PrivateRoles and PrivateTrips: allow --seed, for an experiment. The release has no "
-            "guarantee then: anyone who guesses the seed can remove the noise.",
+            help="PrivateRoles and PrivateTrips: allow --seed, for an experiment. The release then has no "
+            "guarantee: anyone who guesses the seed can remove the noise.",
         ),
     ] = False,
     slots: SlotsOption = None,

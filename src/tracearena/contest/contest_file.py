@@ -407,7 +407,7 @@ class DataSource:
                 raise ParameterError(f"unknown name {name!r}; it must be one of {', '.join(known)}")
         given = dict(values)
         for name in _PATHS:
-            # What is no path is left as it is: the check of all values refuses it.
+            # Values that are not paths stay unchanged: the check of all values refuses them.
             if isinstance(value := given.get(name), str) and value and "\0" not in value:
                 given[name] = Path(value)
         return cls(**given)

@@ -285,7 +285,7 @@ def find_other_name(
 ) -> str | None:
     """Return the official name of what a file is handed in as, if its own name says that it is another file.
 
-    A name that is no official one says nothing. Where the attacker is not known, any may stand there.
+    A name that is not official says nothing. Where the attacker is not known, any may stand there.
 
     >>> find_other_name("etable_team001-003_data01_IDP.csv", "etable", 2, 1, 1)
     'etable_team001-002_data01_IDP.csv'
@@ -488,7 +488,7 @@ def select_categories(points: Places, categories: tuple[str, ...]) -> Places:
 
 
 def mark_sensitive(traces: Traces, points: Places) -> Traces:
-    """Return the traces with those regions sensitive in which one of the points lies, and no others."""
+    """Return the traces with exactly those regions sensitive that contain one of the points."""
     places = traces.places
     if places.grid is None:
         raise DataError("sensitive places can only mark the regions of a grid (--grid 32x32)")

@@ -281,7 +281,7 @@ class FileJudge:
                 raise FileError.whole(which, problem, "other-data")
 
     def is_release(self, truth: GroundTruth, handed_in: Path) -> bool:
-        """Whether what was released is what was handed in, under the pseudonyms of the ID table."""
+        """Whether the released traces are the submitted ones, under the pseudonyms of the ID table."""
         files = [handed_in, truth.file("pubtraces"), truth.file("ptable"), *truth.files]
 
         def compare() -> bool:
@@ -486,7 +486,7 @@ class GroundTruth:
 
     @property
     def live_file(self) -> Path | None:
-        """Where the users of the live board stand; None where the rules have no such board."""
+        """The file with the users of the live board; None if the rules have no live board."""
         if self.desk.rules.mode != "live":
             return None
         path = self.desk.intake.judge / live_file_name(int(self.target[0]), self.target[1])

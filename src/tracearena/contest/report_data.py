@@ -349,7 +349,7 @@ def _read_matrix(path: Path) -> _Matrix:
             _parse_score(path, number, attacker, cell, target[0])
             for attacker, cell in zip(attackers, cells[len(_KEYS) :], strict=True)
         ]
-    # A last column that is no team's and holds the minimum of the others in every row is no attack.
+    # A last column that belongs to no team and has the minimum of the others in every row is not an attack.
     if len(attackers) == 1 or not found or _TEAM.fullmatch(attackers[-1]):
         return _Matrix(path, tuple(attackers), found, None)
     for *others, last in found.values():

@@ -197,7 +197,7 @@ class Rules:
         return utility is not None and self.scoring.is_valid(utility)
 
     def select_counting(self, newest_first: Iterable[tuple[U, float]]) -> tuple[U, float] | None:
-        """Return which of the uploads for a data set counts, each with its utility; None if there is none.
+        """Return the upload that counts, of all for a data set with their utilities; None without one.
 
         It is the last valid one, or the last one if none is valid.
 

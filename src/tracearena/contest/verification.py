@@ -377,7 +377,7 @@ class BlindJudge(FileJudge):
         ]
 
     def is_release(self, truth: GroundTruth, handed_in: Path) -> bool:
-        """Whether what was released is what was handed in, under the pseudonyms of the ID table."""
+        """Whether the released traces are the submitted ones, under the pseudonyms of the ID table."""
         if truth.has_original:
             return super().is_release(truth, handed_in)
         obfuscated = read_obfuscated(handed_in, make_placeholder_traces(truth), self.rules)

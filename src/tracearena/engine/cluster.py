@@ -467,7 +467,7 @@ def connect_client(address: str, opened: ExitStack, timeout_s: float) -> Any:
 
 
 def require_address(address: str) -> int | None:
-    """Refuse what is no address; return how many workers are to be started here, None if there are some."""
+    """Check an address; return how many workers to start on this machine, or None for a running cluster."""
     local = re.fullmatch(r"local:([1-9]\d{0,3})", address)
     port = re.fullmatch(r"(?:tcp|tls|ucx)://[^/\s]+:(\d+)", address)
     if local is None and (port is None or not 0 < int(port[1]) <= 65_535):

@@ -52,7 +52,7 @@ class ArchiveMember:
     content: SupportsRead
 
     def read(self, place: Path, most: int) -> bytes:
-        """Return the content, if it is no longer than allowed."""
+        """Return the content, or raise an error if it is too long."""
         data = self.content.read(most + 1)
         if len(data) > most:
             raise limit_error(f"{place}: {self.name}", most)

@@ -63,7 +63,7 @@ def require_columns(path: str | PathLike[str], columns: int) -> None:
 def require_expansion(
     path: str | PathLike[str], packed: int, unpacked: int, most: int = MAX_EXPANSION
 ) -> None:
-    """Refuse to unpack more than `most` times what was packed: such a file was made to do harm."""
+    """Refuse a file that unpacks to more than `most` times its size: it was made to do harm."""
     if unpacked > max(FREE_BYTES, most * packed):
         problem = f"unpacks to more than {most:,} times its size, beyond {FREE_BYTES:,} bytes; it is refused"
         raise FileError.whole(path, problem, "too-large")

@@ -96,7 +96,7 @@ def _join_two_places(first: Places, second: Places) -> Places:
 
 
 def find_place_indices(known: Places, wanted: Places) -> NDArray[np.int64]:
-    """Return which of the known places each wanted one is, by id; -1 for none."""
+    """Return the index of each wanted place among the known ones, by id; -1 if it is not among them."""
     position = {str(name): at for at, name in enumerate(known.ids.tolist())}
     return np.array([position.get(str(name), -1) for name in wanted.ids.tolist()], np.int64)
 

@@ -170,7 +170,7 @@ class Layout:
         if self.one_user is not None and not 1 <= len(self.one_user) <= _LONGEST_NAME:
             raise ParameterError.of("one_user", self.one_user, f"a name of 1 to {_LONGEST_NAME} letters")
         if self.one_user is not None and "user" in self.columns:
-            raise ParameterError("one_user and a column of users exclude each other")
+            raise ParameterError("use either one_user or a column of users, not both")
         if not self.header:
             if not self.columns:
                 raise ParameterError(
@@ -343,11 +343,11 @@ class Choices:
         if self.top is not None:
             require_whole("top", self.top, at_least=1, at_most=LARGEST_COUNT)
         if self.top is not None and self.grid is not None:
-            raise ParameterError("grid and top exclude each other: all cells of a grid are kept")
+            raise ParameterError("use either grid or top, not both: a grid keeps all its cells")
         if self.timezone is not None:
             require_zone(self.timezone)
         if self.timezone is not None and self.utc_hours:
-            raise ParameterError("timezone and utc_hours exclude each other")
+            raise ParameterError("use either timezone or utc_hours, not both")
 
     def instants_per_slot(self, interval_s: int) -> int:
         """Return how many instants of the given interval a slot holds."""

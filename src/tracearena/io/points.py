@@ -231,7 +231,7 @@ def convert_points_to_events(
     if choices.utc_hours:
         raise ParameterError("GPS points have no offsets to ignore: use --timezone UTC for hours of UTC")
     if places is not None and choices.grid is not None:
-        raise ParameterError("places and grid exclude each other")
+        raise ParameterError("use either places or grid, not both")
     traces, read = reading
     local = find_local_time(traces, read)
     report = Report(read.path, read.format, traces.n_points + read.dropped_rows, clock=local)

@@ -166,7 +166,7 @@ def parse_rows(
     names: Mapping[str, str] | None = None,
     first_times: pl.Series | None = None,
 ) -> Rows:
-    """Read ids, times and coordinates of rows; refuse a file whose coordinates are no degrees.
+    """Read ids, times and coordinates of rows; refuse a file whose coordinates are not degrees.
 
     Of rows that are a part of a file, `first_times` are its first ones, which tell how all are written; the
     report collects what speaks against degrees, for all parts together to decide.

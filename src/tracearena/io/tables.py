@@ -97,7 +97,7 @@ def read_role_rows(
         good = table.drop_short_rows(frame, report, ROW)
         report.refuse_if_nothing_is_left(good.height)
         return good
-    report.header_lines = None  # rows of Parquet are no lines
+    report.header_lines = None  # rows of Parquet are not lines
     layout.refuse_all_but(UNDELIMITED, path, "Parquet, whose columns have names")
     if sample is not None:
         return suggestions.sample_parquet(
@@ -412,7 +412,7 @@ def read_utf8_bytes(
 
 
 def require_text(path: str | PathLike[str], data: bytes) -> None:
-    """Refuse bytes that are no text."""
+    """Refuse bytes that are not text."""
     if b"\0" in data:
         raise FileError.whole(path, "is not text: it contains zero bytes (UTF-16 or a binary file)", "binary")
 

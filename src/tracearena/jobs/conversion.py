@@ -179,13 +179,15 @@ class _ConversionOutput:
     seed: int | None
 
     def check(self, reading: ReadingOptions) -> None:
-        """Refuse options that belong together and do not stand together."""
+        """Refuse options that need each other, or contradict each other."""
         if (self.test is None) != (self.test_share is None):
-            raise ParameterError("--test-share and --test are only allowed together")
+            raise ParameterError("--test-share and --test must be used together")
         if (self.reference is not None) != reading.is_split:
-            raise ParameterError("--reference needs --split-at or --reference-days, and the other way round")
+            raise ParameterError(
+                "--reference needs --split-at or --reference-days, and these need --reference"
+            )
         if self.test is not None and self.reference is not None:
-            raise ParameterError("--test and --reference exclude each other: convert in two steps")
+            raise ParameterError("use either --test or --reference, not both; for both, convert in two steps")
         if self.test is None:
             refuse_options("a conversion without --test", seed=self.seed)
 

@@ -234,7 +234,7 @@ class ValueCounts:
 
 @dataclass(frozen=True)
 class PointTotals:
-    """What some chunks hold; sums of them say what all hold."""
+    """Counts of some chunks; the sum over all chunks describes the whole table."""
 
     first: int
     last: int
@@ -346,7 +346,7 @@ def _summarise_gaps(gaps: ValueCounts, longest: int, hour: int) -> dict[str, flo
 
 @dataclass(frozen=True)
 class EventTotals:
-    """What some chunks hold; sums of them say what all hold."""
+    """Counts of some chunks; the sum over all chunks describes the whole table."""
 
     gaps: ValueCounts
     longest: int

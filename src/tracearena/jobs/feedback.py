@@ -31,7 +31,7 @@ class Listener:
         self.note(sentence)
 
     def delay_stop(self) -> AbstractContextManager[None]:
-        """Let the work in the block end by itself after an interruption, because it saves its results."""
+        """After an interruption, let the work in the block end on its own, because it saves its results."""
         return nullcontext()
 
 
@@ -59,7 +59,7 @@ def tell_outcome(sentence: str) -> None:
 
 
 def delay_stop() -> AbstractContextManager[None]:
-    """Let the work in the block end by itself after an interruption, because it saves its results."""
+    """After an interruption, let the work in the block end on its own, because it saves its results."""
     return _listener.get().delay_stop()
 
 

@@ -223,7 +223,7 @@ def _obfuscate_points(
 
 
 def describe_algorithm(algorithm: Algorithm) -> tuple[str, ...]:
-    """Return which algorithm it is: its class, its parameters, and the code of a class from elsewhere."""
+    """Identify an algorithm by its class, its parameters and, for a user's own class, its code."""
     kind = type(algorithm)
     return kind.__module__, kind.__qualname__, repr(algorithm), digest_code([algorithm])
 

@@ -49,9 +49,8 @@ def as_path(file: File | None) -> Path | None:
 def check_outputs(*paths: Path | None, inputs: Sequence[File | None] = (), folders: bool = False) -> None:
     """Refuse outputs that cannot all be written, before any work is done or any of them exists.
 
-    An input is no output: the original traces would be gone, and with them the way back. With
-    `folders` the outputs may become folders, and take the place of empty ones. What a killed run left
-    unfinished does not count.
+    An output must not be an input: the original traces would be lost. With `folders` the outputs may become
+    folders, and take the place of empty ones. Unfinished files of a killed run do not count.
     """
     from tracearena.files.atomic import clear_leftovers
 

@@ -248,12 +248,12 @@ def find_salt_path(id_table: Path) -> Path:
 
 
 def find_secrets(id_table: Path) -> list[Path]:
-    """Return which of an ID table and its salt are there."""
+    """Return which of the two files exist: an ID table and its salt."""
     return [path for path in (id_table, find_salt_path(id_table)) if path.is_file()]
 
 
 def check_no_secrets(id_table: Path) -> None:
-    """Refuse to write where an ID table or its salt is there."""
+    """Refuse to write if an ID table or its salt already exists."""
     there = find_secrets(id_table)
     if there:
         raise ParameterError(

@@ -287,7 +287,7 @@ class ReadingOptions:
         from tracearena.io.alignment import split_after_days, split_at_date
 
         if self.split_at is not None and self.reference_days is not None:
-            raise ParameterError("--split-at and --reference-days exclude each other")
+            raise ParameterError("use either --split-at or --reference-days, not both")
         if self.split_at is not None:
             return split_at_date(reading, self.split_at)
         return split_after_days(reading, self.reference_days or 0)

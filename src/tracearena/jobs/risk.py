@@ -205,7 +205,7 @@ def run_audit(
     read: SampleSize | None = None,
     **shown: Any,
 ) -> Audit:
-    """Audit and write the folder; what was finished before Ctrl-C is written, too.
+    """Run an audit and write its folder; after Ctrl-C, write the parts that are finished.
 
     Parameters
     ----------

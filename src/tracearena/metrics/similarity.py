@@ -214,7 +214,7 @@ class RankedPlaces:
 
     @classmethod
     def of(cls, profiles: MobilityProfiles, *, seed: SeedLike = None) -> RankedPlaces:
-        """Rank the places; equally visited ones stand in random order."""
+        """Rank the places; equally visited ones are in random order."""
         chance = generator(seed).random(len(profiles.visit_places))
         order = np.lexsort([chance, -profiles.visit_probabilities, _rows(profiles)])
         return cls(profiles.visit_offsets, profiles.visit_places[order], profiles.visit_probabilities[order])

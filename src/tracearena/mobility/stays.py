@@ -131,7 +131,7 @@ def stay_points(traces: GpsTraces, *, radius_m: float = 200.0, min_duration_s: f
 REACH_M = 200.0
 """How far apart the points of one stop, and the stops of one place, may be."""
 SHORTEST_S = 1200.0
-"""What is shorter is no stop, and a shorter silence no end."""
+"""Shorter stays are not stops, and shorter gaps do not end a trip."""
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def data_set_label(board: Board, row: BoardRow, room: int = 34) -> str:
 
 
 def describe_attack_table(board: Board, table: AttackTable, called: Callable[[str], str] = str) -> str:
-    """Return how many attackers were ever the strongest, who is no target and who did not attack.
+    """Return sentences: how many attackers were ever the strongest, which teams are invalid or idle.
 
     Parameters
     ----------

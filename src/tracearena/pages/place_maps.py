@@ -146,7 +146,7 @@ def sensitive_marks(places: Places) -> list[dict[str, Any]]:
 
 
 def compute_map_box(places: Places) -> Box:
-    """Return what a map of places shows: all of them, with a rim where they are no grid."""
+    """Return the box of a map of places: all of them, with a margin unless they form a grid."""
     box = Box.of(places)
     rim = 0.03 * max(box.north - box.south, box.east - box.west, 0.01)
     return box if places.grid is not None else box.with_margin(rim)

@@ -38,7 +38,7 @@ MAP_SIZE = Size(20_000, 5)
 def compute_city_map(source: FigureSource) -> Drawing:
     """Count the population of five working days at 3:00 and at 12:00."""
     if source.data is not None:
-        raise ParameterError("city-map shows the embedded city only: it takes no --data")
+        raise ParameterError("city-map shows the embedded city only, so it does not accept --data")
     users, days = source.choose_size(MAP_SIZE)
     city = simulate(users, days, seed=source.seed)
     second = city.clock.second_of_day(city.instants)
@@ -126,7 +126,7 @@ STATISTICS_SIZE = Size(4_000, 40)
 def compute_city_statistics(source: FigureSource, *, checkin_days: int = 730) -> list[Drawing]:
     """Measure the exponents, and draw one picture with its table a law."""
     if source.data is not None:
-        raise ParameterError("city-laws measures the embedded city: it takes no --data")
+        raise ParameterError("city-laws measures the embedded city, so it does not accept --data")
     size = source.choose_size(STATISTICS_SIZE)
     city = simulate(*size, seed=source.seed)
     checkins = simulate(size.users, checkin_days, mode="checkins", seed=source.seed)

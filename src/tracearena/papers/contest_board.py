@@ -112,7 +112,7 @@ def check_contest_7_claims(useful: NDArray[np.float64], private: NDArray[np.floa
     """Test that the two are what [contest] section 3.4 defines: 1 - d / 2 km and d / 2 km, then flat."""
     wanted = np.minimum(DISTANCES_KM / SCORE_LIMIT_KM, 1)
     error = float(max(np.abs(useful - (1 - wanted)).max(), np.abs(private - wanted).max()))
-    told = f"largest difference {error:.1e}, it takes less than 1e-9"
+    told = f"largest difference {error:.1e}, required: less than 1e-9"
     statement = "both scores are straight lines up to 2 km and flat beyond"
     return [ClaimResult(statement, error < 1e-9, told, error)]
 
@@ -251,7 +251,7 @@ def check_contest_table_2_claims(found: Sequence[Fairness]) -> list[ClaimResult]
     below 0.015, which rounds to that, for every defence and both scores.
     """
     spread = max(max(row.reidentification_sd, row.trace_inference_sd) for row in found)
-    told = f"largest standard deviation {spread:.4f}, it takes less than {LARGEST_SPREAD:g}"
+    told = f"largest standard deviation {spread:.4f}, required: less than {LARGEST_SPREAD:g}"
     return [ClaimResult("whose data a team gets hardly matters", spread < LARGEST_SPREAD, told, spread)]
 
 
@@ -322,7 +322,7 @@ def check_contest_spread_claims(found: Sequence[tuple[int, Fairness]]) -> list[C
             "the more users a team has, the smaller is the spread over the teams",
             slope <= -0.25,
             f"mean standard deviation {mean[first]:.4f} of {first:,} users, {mean[last]:.4f} of {last:,}: "
-            f"users to the power of {slope:.2f}, it takes -0.25",
+            f"users to the power of {slope:.2f}, required: -0.25",
             slope,
         )
     ]

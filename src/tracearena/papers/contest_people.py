@@ -185,7 +185,7 @@ def compare_lives(
 
 
 def check_contest_people_claims(rows: Sequence[ComparisonRow]) -> list[ClaimResult]:
-    """Check whether virtual users live as the people do whom they are learned from.
+    """Check whether virtual users move like the people from whom they were learned.
 
     [contest] appendix D: they keep "the time-dependent population distribution" and "the transition
     matrix of the training traces". It takes that every number lies within two standard deviations of
@@ -291,10 +291,12 @@ class Lives:
     def of(cls, traces: Traces) -> Lives:
         """Look at complete traces."""
         if not traces.is_complete:
-            raise DataError("the lives of people are compared in traces without gaps")
+            raise DataError("the days of people can only be compared in traces without gaps")
         table = traces.dense().reshape(traces.n_users, -1, traces.clock.instants_per_day)
         if min(table.shape[1:]) < 2:
-            raise DataError("the lives of people are compared over two days of two instants, or more")
+            raise DataError(
+                "the days of people can only be compared if there are two days of two instants, or more"
+            )
         return cls(table, traces)
 
     def take(self, users: NDArray[np.int64]) -> Lives:
@@ -468,6 +470,6 @@ def check_contest_19_claims(homes: Sequence[Mapping[str, Any]]) -> list[ClaimRes
     least = min(homes, key=lambda row: float(row["at_home"]))
     ends = min(first["at_home"], last["at_home"])
     shown = ", ".join(f"{row['at_home']:.2f} at {row['time']}" for row in (first, least, last))
-    told = f"{shown}; it takes more than 0.5 at both ends and less between"
+    told = f"{shown}; required: more than 0.5 at both ends and less between"
     statement = "people leave home in the morning and come back in the evening"
     return [ClaimResult(statement, ends > 0.5 and least["at_home"] < ends, told, ends)]

@@ -115,7 +115,7 @@ def check_contest_12_claims(
 ) -> list[ClaimResult]:
     """Return whether the score of the contest goes with the plain error, and less so with larger weights.
 
-    [contest] Figure 12: R = 0.937 at weight 10, "highly correlated"; it takes 0.7 here. "As the hospital
+    [contest] Figure 12: R = 0.937 at weight 10, "highly correlated"; 0.7 is required here. "As the hospital
     weight increases from 10, R rapidly decreases", to 0.811 at 1,000; any fall counts here, and its
     size is printed, because ours is smaller. "The best anonymization algorithm" also has the largest error.
 
@@ -127,7 +127,7 @@ def check_contest_12_claims(
     found, last = correlations[WEIGHTS.index(CONTEST_WEIGHT)], correlations[-1]
     farthest, best = (max(marks, key=lambda name: marks[name][at]) for at in (0, 1))
     ends = f"{best}: {marks[best][0]:.2f} km, the largest is {marks[farthest][0]:.2f} km"
-    told = f"R = {found:.3f} at weight {CONTEST_WEIGHT}, it takes {STRONG:g}"
+    told = f"R = {found:.3f} at weight {CONTEST_WEIGHT}, required: {STRONG:g}"
     fell = f"R = {last:.3f} at weight {WEIGHTS[-1]:,}, {found - last:.3f} less"
     return [
         ClaimResult("the trace-inference score goes with the plain mean error", found >= STRONG, told, found),
@@ -323,7 +323,7 @@ def compute_contest_figure_16(
 
 
 def measure_team_diversity(training: Traces, days: int, model: PPMTF, seed: int) -> dict[str, Diversity]:
-    """Return how alike two teams are that PPMTF, and PPMTF+, makes of the same people."""
+    """Return how similar two teams are that PPMTF and PPMTF+ make from the same people."""
     root = seed_sequence(seed)
     model = model.fit(training, seed=child_seed(root, 0))
     pair = [child_seed(root, 1), child_seed(root, 2)]

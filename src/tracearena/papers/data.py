@@ -25,7 +25,7 @@ from tracearena.traces import Places, Traces, row_table
 
 
 class Size(NamedTuple):
-    """How many people of the simulated city, and days of each, stand in for published data."""
+    """Number of simulated people, and of their days, that replace the published data."""
 
     users: int
     days: int = 1

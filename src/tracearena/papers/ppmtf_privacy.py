@@ -311,7 +311,7 @@ def check_ppmtf_parameter_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
     profiles = [row for row in rows if row["released"] == PROFILES]
     whole = [row for row in rows if row["released"] == EVERYTHING]
     most = max(row["reidentification_rate"] for row in whole)
-    told = f"up to {most:.0%} of the rows of A, it takes half"
+    told = f"up to {most:.0%} of the rows of A, required: half"
     return [
         check_share(
             "profiles of places and of time, (B, C, D), do not tell who was in the training data",
@@ -413,7 +413,7 @@ def check_ppmtf_knowledge_claims(rows: Sequence[Mapping[str, Any]]) -> list[Clai
         return float(share + NOISE * (max(share, 1 / traces) * (1 - share) / traces) ** 0.5)
 
     found = rate["PPMTF", PARTIAL]
-    told = f"{found:.4f} re-identified, it takes < {MOST_REIDENTIFIED:g}"
+    told = f"{found:.4f} re-identified, required: < {MOST_REIDENTIFIED:g}"
     statement = "PPMTF's traces betray almost nobody to an attacker who knows other days"
     return [
         check_share(

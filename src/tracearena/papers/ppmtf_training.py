@@ -334,7 +334,7 @@ def check_ppmtf_factor_claims(rows: Sequence[Mapping[str, Any]]) -> list[ClaimRe
         ClaimResult(
             "factors apart betray almost nobody either",
             rate < FACTOR_MOST_REIDENTIFIED and advantage < LARGEST_ADVANTAGE,
-            f"at most {rate:.3f} re-identified and an advantage of {advantage:.3f}, it takes "
+            f"at most {rate:.3f} re-identified and an advantage of {advantage:.3f}, required: "
             f"< {FACTOR_MOST_REIDENTIFIED:g} and < {LARGEST_ADVANTAGE:g}",
             rate,
         )
@@ -419,7 +419,7 @@ def check_ppmtf_chain_claims(rows: Sequence[dict[str, Any]]) -> list[ClaimResult
     for words, kinds in (("where everybody is", ("population",)), ("single people", ("transition", "visit"))):
         share = float(np.mean([here[kind]["mixed"] for kind in kinds]))
         worst = max(here[kind]["r_hat_median"] for kind in kinds)
-        told = f"R̂ < {MIXED:g} for {share:.0%}, median R̂ {worst:.2f}; it takes {1 - CHAINS_APART:.0%}"
+        told = f"R̂ < {MIXED:g} for {share:.0%}, median R̂ {worst:.2f}; required: {1 - CHAINS_APART:.0%}"
         statement = f"after {at} iterations chains from different starts agree on {words}"
         found.append(ClaimResult(statement, share >= 1 - CHAINS_APART, told, share))
     return found

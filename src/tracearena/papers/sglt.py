@@ -116,12 +116,12 @@ def check_sglt_similarity_claims(values: Mapping[str, NDArray[np.float64]]) -> l
     """Check whether people are alike in kind more than in place, and could be the seed of others' fakes.
 
     As in the histograms of [sglt]. A pair of a fake and another person counts if the difference of the
-    similarities is at most 0.1, the bound of the privacy test; it takes half of the pairs.
+    similarities is at most 0.1, the bound of the privacy test; half of the pairs are required.
     """
     kind, place = (float(values[name].mean()) for name in ("real_semantic", "real_geographic"))
     share = float((values["differential"] <= DENIABLE).mean()) if len(values["differential"]) else 0.0
     told = f"mean similarity {kind:.2f} in kind, {place:.2f} in place"
-    seeds = f"{share:.0%} of the pairs differ by at most {DENIABLE:g}, it takes half"
+    seeds = f"{share:.0%} of the pairs differ by at most {DENIABLE:g}, required: half"
     return [
         ClaimResult("people visit different places in the same way", kind > place, told, kind - place),
         ClaimResult("every second person could be the seed of a fake", share >= 0.5, seeds, share),
@@ -260,7 +260,7 @@ def check_sglt_quantile_claims(real: NDArray[np.float64], fake: NDArray[np.float
     """
     gap = float(np.abs(real - fake).max())
     straight = correlate(real, fake) or 0.0
-    told = f"percentiles differ by up to {gap:.2f}, it takes {LARGEST_GAP:g}; "
+    told = f"percentiles differ by up to {gap:.2f}, required: {LARGEST_GAP:g}; "
     told += f"their correlation is {straight:.3f}"
     return [ClaimResult("two fakes are as alike as two people", gap <= LARGEST_GAP, told, gap)]
 
@@ -343,7 +343,7 @@ def check_sglt_service_claims(results: Sequence[ServiceResult]) -> list[ClaimRes
     walks = [one for one in others if one.method == "own-walk"]
     if walks:
         best = max(walks, key=compare)
-        said = f"at best {best.privacy:.2f} against {ours[best.fakes].privacy:.2f}, it takes {NEARLY:.0%}"
+        said = f"at best {best.privacy:.2f} against {ours[best.fakes].privacy:.2f}, required: {NEARLY:.0%}"
         share = compare(best)
         statement = "a walk by one's own profile is nearly as good"
         found.append(ClaimResult(statement, share >= NEARLY, said, share))
@@ -515,7 +515,7 @@ def check_sglt_published_claims(rows: Sequence[Mapping[str, Any]]) -> list[Claim
                 "the loss of the population at 200 classes is a failing decoder's",
                 share >= 0.5,
                 f"TP-TV {lost:.3f} at par_l = 1, {mended:.3f} when the decoder is mended, {kept:.3f} at "
-                f"par_l = 0: {share:.0%} of the loss, it takes half",
+                f"par_l = 0: {share:.0%} of the loss, required: half",
                 share,
             )
         )
@@ -570,7 +570,7 @@ def check_sglt_class_claims(places: Places, class_of: NDArray[np.int32]) -> list
     if not free or not everywhere:
         return [ClaimResult(statement, False, "no class has two places apart", None)]
     ratio = float((inside / free / everywhere) ** 0.5)
-    told = f"spread of a class {ratio:.2f} of that of all places, it takes {WIDE:g}"
+    told = f"spread of a class {ratio:.2f} of that of all places, required: {WIDE:g}"
     return [ClaimResult(statement, ratio >= WIDE, told, ratio)]
 
 

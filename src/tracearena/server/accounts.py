@@ -97,7 +97,7 @@ def _find_or_make_member(link: Link, name: str) -> Member:
     if link.member is not None:
         if fold_name(name) != link.member.folded_name:
             said = gettext(
-                "This link sets a new password for an account of yours: use the name of that account."
+                "This link sets a new password for your existing account: enter the name of that account."
             )
             raise RequestRefused(400, "name", said)
         return link.member
@@ -126,7 +126,7 @@ def _save_member(member: Member, link: Link) -> None:
 
 def authenticate(name: str, password: str, address: str) -> tuple[Member, bytes | None]:
     """Return who logs in and the team's key; the same answer, and as much work, for every failure."""
-    # PostgreSQL takes no zero byte, and nobody has one in a name.
+    # PostgreSQL does not accept zero bytes, and no name has one.
     name = fold_name(name[: _LONGEST_NAME + 1]).replace("\0", "\ufffd")
     password = password[:_LONGEST_PASSWORD]
     count_login_try(name, address)
@@ -256,7 +256,7 @@ def find_member(name: str, *, organiser: bool) -> Member:
     member = found.first()
     if member is None:
         command = "organiser" if organiser else "member"
-        raise ParameterError(f"nobody is called {name!r}; `contest {command} list` shows the names")
+        raise ParameterError(f"there is no {command} {name!r}; `contest {command} list` shows the names")
     return member
 
 

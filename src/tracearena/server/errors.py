@@ -299,7 +299,7 @@ def translate_kind(word: str) -> str:
 
 
 def translate_role(word: str) -> str:
-    """Say what a party is that is no team."""
+    """Return a translated word for a party that is not a team."""
     return gettext(_ROLE_WORDS[word])
 
 

@@ -137,7 +137,7 @@ def build_attack_program(team: str, target: str) -> str:
 
 
 def read_preliminary_results(folder: Folder) -> list[dict[str, Any]]:
-    """Return what the sample defences come to on a sample team; nothing where there is no table."""
+    """Return the results of the sample defences on a sample team; empty without a table of results."""
     path: Path = folder.everybody / PRELIMINARY
     if not path.is_file():
         return []

@@ -177,7 +177,7 @@ def label_write_ups(values: Iterable[dict[str, Any]], labels: dict[str, str]) ->
     for one in values:
         team, text, link = labels[one["team"]], one["text"], one["link"]
         if not (isinstance(text, str) and len(text) <= LONGEST_WRITE_UP and isinstance(link, str)):
-            raise DataError("a write-up is not a text, or is too long")
+            raise DataError("a write-up is not text, or is too long")
         if link and not _is_link(link):
             raise DataError("the link of a write-up is not a link")
         made.append(WriteUp(team, text, link))

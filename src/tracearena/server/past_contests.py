@@ -1,7 +1,7 @@
 """Contests that are over, as their archives in the folder tell of them.
 
 Anybody may have made such a file. So only four small parts of it are read, each within limits; everything in
-them is checked and taken apart before it is shown; and what does not fit is no past contest.
+them is checked and parsed before it is shown. A file that does not fit is not shown as a past contest.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def list_past_contests(folder: Folder, *, most_read: int = _MOST_READ) -> list[P
 
 
 def find_unreadable_archives(folder: Folder) -> list[tuple[str, str]]:
-    """Return the names of files that are no archives of a contest, and why; for the organiser."""
+    """Return the names of files that are not archives of a contest, with the reasons, for the organiser."""
     found = [(path.name, _read_archive(path)) for path in _list_archives(folder)]
     return [(name, one) for name, one in found if isinstance(one, str)]
 
@@ -201,7 +201,7 @@ def _draw_archive(charter: ContestFile, values: dict[str, Any], numbers: str) ->
     titles = {one.name: one.title for one in make_awards(draw_result(clean, names, charter.rules, "").board)}
     clean["awards"] = [_parse_award_values(one, known, titles) for one in _require_list(values["awards"])]
     drawn = draw_result(clean, names, charter.rules, numbers)
-    drawn.figures  # noqa: B018 (what cannot be drawn is no past contest)
+    drawn.figures  # noqa: B018 (a file that cannot be drawn is refused)
     return drawn
 
 

@@ -349,7 +349,7 @@ class BoardDrawing:
         return [(kind, self.list_figures(kind.value)) for kind in AttackKind]
 
     def csv(self, name: str) -> str | None:
-        """Return what can be saved under a name, None if there is no such thing."""
+        """Return the table of a name as CSV, or None if there is none."""
         if name == "board":
             rows = (row.to_dict() | {"team": replace_invisible(row.team)} for row in self.board.rows)
             return csv_text(list(COLUMNS), ([row[column] for column in COLUMNS] for row in rows))
@@ -459,7 +459,7 @@ def update_snapshot(copy: Snapshot, content: dict[str, Any]) -> None:
 
 
 def read_snapshot(snapshot: Snapshot) -> dict[str, Any]:
-    """Return what was stored as plain values."""
+    """Return the stored snapshot as plain values."""
     return parse_snapshot(bytes(snapshot.content))
 
 

@@ -270,7 +270,9 @@ def _parse_length(request: Any) -> int:
         return int("" if "HTTP_TRANSFER_ENCODING" in request.META else request.META["CONTENT_LENGTH"])
     except (KeyError, ValueError):
         raise RequestRefused(
-            411, "no-length", gettext("The request does not say how long its body is: send Content-Length.")
+            411,
+            "no-length",
+            gettext("The request does not state the length of its body: send Content-Length."),
         ) from None
 
 

@@ -72,7 +72,7 @@ class Box:
             return box
         latitude, longitude = what.latitude, what.longitude
         if not len(latitude):
-            raise DataError("there are no points, and so no box around them")
+            raise DataError("there are no points, so there is no bounding box")
         return cls(
             float(latitude.min()), float(longitude.min()), float(latitude.max()), float(longitude.max())
         )

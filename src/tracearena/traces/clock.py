@@ -82,7 +82,7 @@ class Clock:
         if sorted(set(slots)) != list(range(len(set(slots)))):
             raise ParameterError("the numbers of slots must start at 0 and have no gap")
         if self.instants_per_slot != 1:
-            raise ParameterError("instants_per_slot and slots exclude each other")
+            raise ParameterError("use either instants_per_slot or slots, not both")
 
     @property
     def slots_per_day(self) -> int:

@@ -241,7 +241,7 @@ def _find_box(traces: GpsTraces) -> Box | None:
 def _merge_boxes(boxes: list[Box | None]) -> Box:
     known = np.array([[*box] for box in boxes if box is not None])
     if not len(known):
-        raise DataError("there are no points, and so no box around them")
+        raise DataError("there are no points, so there is no bounding box")
     return Box(*known[:, :2].min(axis=0).tolist(), *known[:, 2:].max(axis=0).tolist())
 
 

@@ -66,7 +66,7 @@ def test_every_command_that_reads_traces_has_the_same_options() -> None:
     for command in ("convert", "sweep"):
         assert {"--split-at", "--reference-days"} <= set(declared[command])
     for command, known in declared.items():
-        # The file of a new contest is --from too, and its traces are recognised.
+        # A new contest recognises the format of its traces.
         if "--columns" in known and command != "contest new":
             assert known["--columns"] == known["--from"] == "Reading", command
 
@@ -188,7 +188,7 @@ def test_hours_keep_the_instants_of_a_working_day(tmp_path: Path) -> None:
         ("convert CHECKINS OUT --reference NEW --split-at tomorrow", "a date such as 2012-06-01"),
         (
             "convert CHECKINS OUT --reference NEW --split-at 2012-04-05 --reference-days 2",
-            "exclude each other",
+            "not both",
         ),
         ("sweep OUT --original CHECKINS", "name reference traces with --reference"),
         (

@@ -270,11 +270,11 @@ def test_what_is_no_frame_is_refused() -> None:
         ({"bounds": "1,2,3"}, "south,west,north,east"),
         ({"bounds": "41,-74,40,-73"}, "south < north"),
         ({"top": 0}, "at least 1"),
-        ({"top": 5, "grid": "3x3"}, "exclude each other"),
+        ({"top": 5, "grid": "3x3"}, "not both"),
         ({"interval": "7min"}, "whole fraction of a day"),
         ({"interval": "soon"}, "20min"),
         ({"interval": "1h", "slot": "90min"}, "multiple of the interval"),
-        ({"timezone": "Asia/Tokyo", "utc_hours": True}, "exclude each other"),
+        ({"timezone": "Asia/Tokyo", "utc_hours": True}, "not both"),
         ({"timezone": "Nowhere/At_All"}, "timezone = 'Nowhere/At_All'"),
     ],
 )

@@ -368,7 +368,7 @@ def _stack_evidence(evidence: Evidence, kinds: Sequence[str]) -> Floats:
 
 
 def check_weights(weights: Any) -> None:
-    """Refuse weights that are no numbers from 0 on of known kinds of evidence, each once."""
+    """Refuse weights other than numbers of at least 0, one for each of some known kinds of evidence."""
     if weights is None:
         return
     if not isinstance(weights, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in weights):

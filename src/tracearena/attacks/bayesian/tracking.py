@@ -49,7 +49,7 @@ class TrackingSettings:
     """Traces followed where whole traces are disguised. Tuned on 700 users of team 77
     (docs/measurements/winners.md)."""
     disguised_share: float = 0.6
-    """Largest γ there: moved visits are no transitions. Tuned on the same users."""
+    """Largest γ there: moved visits are not transitions. Tuned on the same users."""
     max_work: float = 6.4e6
     """Traces followed times events. Chosen by hand, not tuned."""
     users_per_block: int = 8

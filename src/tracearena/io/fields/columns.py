@@ -255,7 +255,7 @@ def convert_ids(column: pl.Series) -> pl.Series:
         if bool((whole == whole.floor()).all()):
             return column.cast(pl.Int64, strict=False)
     text = column.cast(pl.String)
-    # If the first id is no number, none needs to be tried.
+    # If the first id is not a number, none needs to be tried.
     first = text.first()
     if isinstance(first, str) and not first.lstrip("-").isdigit():
         return text
@@ -326,7 +326,7 @@ def find_trip_columns(names: Sequence[str]) -> dict[str, str]:
 
 
 def has_trip_columns(names: Sequence[str]) -> bool:
-    """Whether a header has both ends of a trip, and is no table of points or events."""
+    """Whether a header has columns of both ends of a trip, and none of a table of points or events."""
     return len(find_trip_columns(names)) == len(TRIP_NAMES) and not has_enough_columns(find_roles(names))
 
 

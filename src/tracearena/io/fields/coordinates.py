@@ -149,7 +149,7 @@ def convert_to_degrees(
     return np.asarray(latitude), np.asarray(longitude)
 
 
-# Coordinates that are no degrees: metres of a map, cells of a grid, or latitudes where longitudes should be.
+# Coordinates that are not degrees: metres of a map, cells of a grid, or latitudes where longitudes should be.
 # One row does not tell; most rows do. What speaks against degrees is counted, so that a file that is read
 # some rows after the others is judged as a whole.
 
@@ -198,7 +198,7 @@ class CoordinateDoubts:
         return CoordinateDoubts(self.read + other.read, self.broken + other.broken, both)
 
     def refuse(self) -> None:
-        """Refuse rows of which most are no degrees, or all look like cells."""
+        """Refuse a table if most of its coordinates are not degrees, or if all look like cells."""
         for code, found in self.against.items():
             if not self.broken if code == "no-degrees" else 2 * found.rows > self.read:
                 raise FileError(found.path, [found.first], found.rows)

@@ -224,7 +224,7 @@ def _reparse_bad_rows(
                 latitude[row], longitude[row], state[row] = north, float(fields[1]), kernels.GOOD
                 continue
             except ValueError:
-                pass  # `kind` says which of the two is no number
+                pass  # `kind` says which of the two is not a number
         if kind == kernels.BLANK:
             continue
         column, problem, code = wrong[kind]
@@ -235,7 +235,7 @@ def _reparse_bad_rows(
 
 @lru_cache(64)
 def _find_user(folder: str) -> str:
-    """Return the user whose recordings a folder holds; nobody's name if it is no folder."""
+    """Return the user whose recordings a folder holds; an empty name if it is not a folder."""
     parts = PurePosixPath(folder).parts
     if parts and parts[-1] == "Trajectory":
         parts = parts[:-1]

@@ -77,7 +77,7 @@ def _find_record_time(get: Callable[[str], Any]) -> Any:
 
 
 def _scale_record_degrees(frame: pl.DataFrame, name: str, limit: int, report: Report) -> pl.Series:
-    """Return degrees of ten-millionths of them; what is no number stays as it is, to be reported."""
+    """Return degrees of ten-millionths of them; other values stay unchanged, and are reported later."""
     given = frame[name]
     numbers = given.cast(pl.Float64, strict=False)
     beyond = (numbers.abs() > limit * DIGITS) & (numbers.abs() <= _OVERFLOW)

@@ -135,7 +135,7 @@ def open_table(
     A folder holds ``.parquet`` files, also in folders below it, whose names (``uid=7``) are a column.
     """
     place = Path(path)
-    report.header_lines = None  # rows of Parquet are no lines
+    report.header_lines = None  # rows of Parquet are not lines
     layout.refuse_all_but(UNDELIMITED, place, "Parquet, whose columns have names")
     layout.require_roles(wanted, place)
     files = find_parquet_files(place)

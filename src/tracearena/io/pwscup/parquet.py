@@ -91,9 +91,9 @@ def _count_page_bytes(data: bytes, column: Structure, rows: int) -> int:
 
 
 def _check_count(value: Any) -> int:
-    """Return a number of things, which nothing else may stand for."""
+    """Return a count, or raise `TypeError` if it is not a whole number of at least 0."""
     if not isinstance(value, int) or value < 0:
-        raise TypeError("not a number of things")
+        raise TypeError("not a count")
     return value
 
 

@@ -209,7 +209,7 @@ class ComparisonChunk:
 
     @cached_property
     def same(self) -> NDArray[np.int64]:
-        """Where each user of the original stands in the release, -1 for one who is not there."""
+        """Index of each user of the original in the release, -1 for users who are not in it."""
         return find_positions(self.original.user_ids, self.released.user_ids)
 
     @cached_property

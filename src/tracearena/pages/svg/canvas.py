@@ -203,12 +203,12 @@ class Area:
         return self.top + self.height
 
     def x(self, value: float) -> float:
-        """Return where a value stands from left to right."""
+        """Return the horizontal position of a value."""
         low, high = self.across
         return self.left + (value - low) / (high - low) * self.width
 
     def y(self, value: float) -> float:
-        """Return where a value stands from bottom to top."""
+        """Return the vertical position of a value."""
         low, high = self.up
         return self.bottom - (value - low) / (high - low) * self.height
 
@@ -346,7 +346,7 @@ def viridis(share: float) -> str:
 
 
 def choose_ink(share: float) -> str:
-    """Return the class of words that stand on the colour of a share."""
+    """Return the class of text on the colour of a share."""
     return "on-bright" if share >= _BRIGHT else "on-dark"
 
 

@@ -64,19 +64,19 @@ class MapProjection:
         return self.bottom + _KEY
 
     def x(self, longitude: float) -> float:
-        """Return where a longitude stands."""
+        """Return the horizontal position of a longitude."""
         return self.left + (longitude - self.box.west) / (self.box.east - self.box.west) * self.width
 
     def y(self, latitude: float) -> float:
-        """Return where a latitude stands."""
+        """Return the vertical position of a latitude."""
         return self.top + (self.box.north - latitude) / (self.box.north - self.box.south) * self.height
 
     def at(self, place: int) -> tuple[float, float]:
-        """Return where a place stands."""
+        """Return the position of a place."""
         return self.x(float(self.places.longitude[place])), self.y(float(self.places.latitude[place]))
 
     def tile(self) -> tuple[float, float]:
-        """Return width and height of a cell, or of the dot that stands for a place without one."""
+        """Return width and height of a cell, or of the dot of a place without a cell."""
         grid = self.places.grid
         if grid is None:
             return 6.0, 6.0

@@ -213,7 +213,7 @@ class ReleaseSecret:
 
 @dataclass(frozen=True, eq=False)
 class JudgeFiles:
-    """The judge's own place: the contest's folder, and the key that opens what is sealed in it."""
+    """The files of the judge: the contest's folder, and the key that decrypts its sealed files."""
 
     folder: Folder
     private_key: bytes = field(repr=False)
@@ -221,7 +221,7 @@ class JudgeFiles:
 
     @property
     def public_key(self) -> bytes:
-        """To whom the judge's own secrets are sealed."""
+        """The public key to which the judge's own secrets are sealed."""
         return derive_public_key(self.private_key)
 
     @property
@@ -234,7 +234,7 @@ class JudgeFiles:
         return seal(self.public_key, content)
 
     def unseal(self, path: Path) -> bytes:
-        """Return what is sealed in a file."""
+        """Return the decrypted content of a sealed file."""
         return unseal(self.private_key, path.read_bytes())
 
     def read_original(self, data_set: DataSet) -> Traces:
@@ -323,7 +323,7 @@ def find_missing_jobs() -> list[str]:
 
 
 def freeze_final_result(taken: queue.JobLease, bench: JudgeFiles) -> None:
-    """Freeze the result once every score is there."""
+    """Freeze the result as soon as all scores exist."""
     if find_missing_jobs():
         queue.withdraw_job(taken)
         return
@@ -517,7 +517,7 @@ def compare_scores(rescoring: Rescoring) -> list[ScoreDifference]:
         counting = queue.find_counting_scores(*_RESCORABLE_KINDS)
         after = {score.key: score.value for score in counting if score.key in before}
     else:
-        # What was scored since it was started is no part of it, and stays as it is.
+        # Scores made since it was started are not part of it, and stay unchanged.
         names = Job.objects.filter(key__startswith=_build_key_prefix(rescoring)).values_list("key", flat=True)
         staged = queue.find_counting_scores(*_RESCORABLE_KINDS).filter(
             pk__in=[int(name.rpartition("/")[2]) for name in names]

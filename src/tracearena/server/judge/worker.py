@@ -298,7 +298,10 @@ def retry_job(job: Job, actor: str, reason: str) -> None:
             # What the failure gave back is used up once more: no day has more answers than the rules say.
             most = Contest.get_current().rules.live_answers_a_day
             if not submissions.take_quota(Team.objects.get(pk=job.team_id), job.about["quota"], most):
-                said = gettext("other uploads have used up the answer that %(job)s returned; set it aside")
+                said = gettext(
+                    "the day's answers are used up by other uploads, so %(job)s cannot be tried again; "
+                    "set it aside"
+                )
                 raise ParameterError(said % {"job": job.key})
         log_act(actor, "job tried again", job=job.key, reason=reason)
 
@@ -306,7 +309,7 @@ def retry_job(job: Job, actor: str, reason: str) -> None:
 def set_job_aside(job: Job, actor: str, reason: str) -> None:
     """Let the contest go on without what a failed job should have found."""
     if job.kind == "publish":
-        said = gettext("without %(job)s it is not known what to attack; try it again")
+        said = gettext("%(job)s cannot be set aside, because it decides what can be attacked; try it again")
         raise ParameterError(said % {"job": job.key})
     with transaction.atomic():
         failed = Job.objects.filter(pk=job.pk, state=JobState.FAILED)

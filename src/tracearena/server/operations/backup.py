@@ -322,7 +322,7 @@ def _switch_database(staging: Folder, back: Folder) -> Iterator[None]:
 
 
 def upgrade_database(folder: Folder, path: str | PathLike[str]) -> list[str]:
-    """Bring the database up to date, and return what was applied; nothing happens if it is.
+    """Bring the database up to date, and return the applied steps; empty if it already was.
 
     Parameters
     ----------

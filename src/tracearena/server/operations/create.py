@@ -106,7 +106,7 @@ def create_contest(
 
 
 def check_wheel(path: Path) -> None:
-    """Refuse what is no wheel of tracearena, before anything is made: pip would refuse it at every team."""
+    """Refuse a file that is not a wheel of tracearena, before anything is created."""
     if not _WHEEL.fullmatch(path.name) or path.name.split("-")[1] != __version__:
         # Another version might check otherwise at home than here.
         problem = f"is not a wheel of this version, such as tracearena-{__version__}-py3-none-any.whl"

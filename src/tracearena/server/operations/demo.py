@@ -413,9 +413,9 @@ class DemoBot:
 
 
 def wait_for(what: str, is_so: Callable[[], bool], timeout_s: float = _WAIT_TIMEOUT_S) -> None:
-    """Wait until something is so, and say what did not come if it takes too long."""
+    """Wait until a condition is true, and raise an error that names it if it takes too long."""
     end = time.monotonic() + timeout_s
     while not is_so():
         if time.monotonic() > end:
-            raise DataError(f"{what}: has not come within {timeout_s:.0f} s")
+            raise DataError(f"{what}: did not arrive within {timeout_s:.0f} s")
         time.sleep(_POLL_S)

@@ -70,7 +70,7 @@ def build_checklist(folder: Folder, contest: Contest, now: datetime) -> list[Che
 
 
 def list_open_items(folder: Folder, contest: Contest, now: datetime) -> list[ChecklistItem]:
-    """Return what of the checklist is not true yet and does not come by itself."""
+    """Return the items of the checklist that are not done and will not be done automatically."""
     return [one for one in build_checklist(folder, contest, now) if not one.met and not one.comes_by_itself]
 
 
@@ -277,7 +277,7 @@ def _describe_publishing(contest: Contest) -> list[str]:
             closed,
         )
         % {"count": closed},
-        _("Attack what is published by the sample attacks: %(names)s.") % {"names": names},
+        _("Run the sample attacks on what is published: %(names)s.") % {"names": names},
     ]  # fmt: skip
 
 

@@ -325,7 +325,7 @@ class LimitingGeventWorker(GeventWorker):
         try:
             super().handle_request(listener_name, req, sock, addr)
         except TimeoutError as error:
-            raise ConnectionResetError(errno.ECONNRESET, "the answer was not taken") from error
+            raise ConnectionResetError(errno.ECONNRESET, "the client did not read the answer") from error
 
     @contextmanager
     def timeout_ctx(self) -> Iterator[None]:

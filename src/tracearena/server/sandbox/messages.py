@@ -149,7 +149,7 @@ class Verdict:
             reason, more = str(values["reason"])[:_LONGEST_REASON], int(values["more"])
             return cls(str(values["code"])[:_LONGEST_TEXT_FIELD], reason, faults, more)
         except (KeyError, TypeError, ValueError):
-            raise DataError("this is no verdict") from None
+            raise DataError("this is not a verdict") from None
 
 
 def escape_file_name(file_name: str) -> str:
@@ -286,7 +286,7 @@ class Frame:
             first, number = values["first_instant"], values["n_instants"]
             return cls(places, clock, arrays["users"], first, number, arrays.get("pseudonyms"))
         except (KeyError, TypeError, ValueError, IndexError, ParameterError) as error:
-            raise DataError(f"this is no frame: {error}") from None
+            raise DataError(f"this is not a frame: {error}") from None
 
 
 def truth_to_parts(truth: Traces | IdTable) -> tuple[dict[str, Any], Arrays]:
@@ -336,7 +336,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Arrays]:
     """Return the values and arrays, or raise `DataError`."""
     values, listed, at = _parse_head(data)
     if at + sum(listed.values()) != len(data):
-        raise DataError("packed arrays are cut, or something stands after them")
+        raise DataError("packed arrays are truncated, or followed by other data")
     arrays: Arrays = {}
     for name, size in listed.items():
         arrays[name] = _decode_array(data[at : at + size])
@@ -352,14 +352,14 @@ def unpack_values(data: bytes) -> dict[str, Any]:
 def _parse_head(data: bytes) -> tuple[dict[str, Any], dict[str, int], int]:
     stop = _HEAD_LENGTH_BYTES + int.from_bytes(data[:_HEAD_LENGTH_BYTES], "big")
     if not _HEAD_LENGTH_BYTES < stop <= min(len(data), _HEAD_LENGTH_BYTES + _LONGEST_TEXT):
-        raise DataError("these are no packed arrays")
+        raise DataError("these are not packed arrays")
     try:
         head = json.loads(data[_HEAD_LENGTH_BYTES:stop])
         values, listed = head["values"], {str(name): size for name, size in head["arrays"]}
     except (ValueError, TypeError, KeyError, RecursionError):
         raise DataError("the list of packed arrays cannot be read") from None
     if not isinstance(values, dict) or not all(type(n) is int and n >= 0 for n in listed.values()):
-        raise DataError("the list of packed arrays is none")
+        raise DataError("the list of packed arrays is not valid")
     return values, listed, stop
 
 
@@ -417,7 +417,7 @@ def answer_request(work: Work, pipes: Sequence[int], memory_mb: int, cpu_s: int)
             os.dup2(pipe, number)
         os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         answer = os.dup(1)
-        os.dup2(2, 1)  # whatever a library prints is no part of the answer
+        os.dup2(2, 1)  # what a library prints is not part of the answer
         # Let the kernel kill this process when its parent ends, however that happens.
         if confinement.is_linux():
             parent = os.getppid()

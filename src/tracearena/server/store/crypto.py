@@ -86,7 +86,7 @@ def seal(public: bytes, clear: bytes) -> bytes:
 
 
 def unseal(private: bytes, sealed: bytes) -> bytes:
-    """Return what was sealed to the public key of this private one."""
+    """Return the content that was sealed to the public key of this private key."""
     return b"".join(unseal_chunks(private, io.BytesIO(sealed)))
 
 
@@ -114,7 +114,7 @@ class Sealer:
     def write(self, chunk: bytes) -> None:
         """Seal some more bytes."""
         if self._is_finished:
-            raise SealError("nothing can be sealed after the last chunk")
+            raise SealError("nothing can be written after the last chunk")
         self._waiting += chunk
         # A full chunk waits until more comes, since it may be the last, which has a nonce of its own.
         stop = max(len(self._waiting) - 1, 0) // CHUNK_BYTES * CHUNK_BYTES
@@ -123,9 +123,9 @@ class Sealer:
         del self._waiting[:stop]
 
     def finish(self) -> None:
-        """Write the last chunk; without it nobody takes the file for whole."""
+        """Write the last chunk; without it, the file counts as truncated."""
         if self._is_finished:
-            raise SealError("the last chunk is written already")
+            raise SealError("the last chunk was already written")
         self._write_chunk(bytes(self._waiting), is_last=True)
         self._waiting.clear()
         self._is_finished = True
@@ -138,7 +138,7 @@ class Sealer:
 def unseal_chunks(private: bytes, file: IO[bytes]) -> Iterator[bytes]:
     """Yield the clear chunks of a sealed file, each as soon as it is proven to be the sealer's.
 
-    Only when the iterator ends without an error is the file known to be whole.
+    The file is known to be complete only if the iterator ends without an error.
     """
     key = _parse_private_key(private)
     header = _read_full(file, len(_MAGIC) + KEY_BYTES)
@@ -152,9 +152,9 @@ def unseal_chunks(private: bytes, file: IO[bytes]) -> Iterator[bytes]:
         try:
             clear = cipher.decrypt(_make_nonce(number, not following), chunk, None)
         except InvalidTag:
-            raise SealError("what is sealed was made for another key, or was changed or cut") from None
+            raise SealError("the file was sealed for another key, or it was changed or truncated") from None
         if number > 0 and not clear:
-            raise SealError("what is sealed ends in an empty chunk")
+            raise SealError("the sealed file ends in an empty chunk")
         yield clear
         if not following:
             return

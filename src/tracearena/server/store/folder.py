@@ -162,7 +162,7 @@ class Folder:
         self.lock.touch(0o644)
 
     def read_secrets(self) -> Secrets:
-        """Read the server's own file; say so if this is no contest's folder."""
+        """Read the server's own file; raise an error if this is not the folder of a contest."""
         if not self.settings.is_file():
             problem = (
                 "is not the folder of a contest: it has no server.json (`tracearena contest new` makes one)"

@@ -96,7 +96,7 @@ class ProxyMiddleware:
         request.is_from_this_machine = is_loopback(request.META["REMOTE_ADDR"]) and not is_brought
         said = {name: request.META.pop(name, "") for name in _FORWARDED}
         if request.META.get("REMOTE_ADDR") in trusted:
-            # The client is the last address that is no trusted proxy: what comes before it may be invented.
+            # The client is the last address that is not a trusted proxy: earlier ones may be invented.
             hops = [hop.strip() for hop in said["HTTP_X_FORWARDED_FOR"].split(",")]
             unknown = (hop for hop in reversed(hops) if hop and hop not in trusted)
             request.META["REMOTE_ADDR"] = next(unknown, request.META["REMOTE_ADDR"])
@@ -127,7 +127,7 @@ class LanguageMiddleware:
 
 
 def set_language_cookie(response: Any, language: str) -> Any:
-    """Let the browser remember a language; one that there is no catalogue of changes nothing."""
+    """Let the browser remember a language; a language without a catalogue changes nothing."""
     if language in dict(LANGUAGES):
         response.set_cookie(
             settings.LANGUAGE_COOKIE_NAME,

@@ -336,7 +336,7 @@ def _decide_rescoring(request: Any, number: int, act: Callable[[Rescoring, str],
 
 def _render_rescoring(request: Any, found: Rescoring, refused: RequestRefused | None = None) -> Any:
     changed = scoring.compare_scores(found)
-    # While it runs, a score that is not there yet is no difference.
+    # While it runs, a missing score does not count as a difference.
     shown = [one for one in changed if found.state != "running" or one.after is not None]
     about = {
         "rescoring": found,

@@ -148,7 +148,7 @@ def _number_sentences(chapters: list[tuple[str, list[str]]]) -> list[tuple[str, 
 
 @require_safe
 def show_archive(request: Any) -> Any:
-    """All past contests with those who won; for organisers also what is no archive."""
+    """All past contests with their winners; for organisers also files that are not archives."""
     folder = settings.CONTEST_FOLDER
     is_organiser = request.user.is_authenticated and request.user.is_organiser
     about = {

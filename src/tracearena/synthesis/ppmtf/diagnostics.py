@@ -62,7 +62,7 @@ class ChainReport(Result):
     def _later_half(self, iterations: int | None) -> NDArray[np.float64]:
         done = self.draws.shape[2] if iterations is None else iterations
         if not 8 <= done <= self.draws.shape[2]:
-            raise DataError(f"{done} iterations: there are {self.draws.shape[2]}, and it takes 8")
+            raise DataError(f"iterations = {done} is not allowed; it must be from 8 to {self.draws.shape[2]}")
         return self.draws[:, :, done // 2 : done]
 
     def to_dict(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from tracearena.traces.clock import DAY_S
 ATTEMPTS = 20
 """Fakes made for each one wanted before a user goes without."""
 ALTERNATIVES_SHARE = 0.1
-"""Share of the training users who are no seeds, so that a seed can deny to have been one."""
+"""Share of the training users who are not seeds, so that a seed can deny being one."""
 _GRAPH, _CLASSES, _ALTERNATIVES = range(3)
 
 
@@ -191,7 +191,7 @@ class SGLT(Synthesizer):
             self.graph_ = semantic_graph(profiles, seed=child_seed(root, _GRAPH))
             self.classes_ = find_classes(self.graph_, self.classes, starts=self.starts, seed=cluster_seed)
         self.tests_ = self._build_tests() if self.privacy_tests else None
-        # Some users are no seeds, so that seeds can deny to have been one; at least one user remains a seed.
+        # Some users are not seeds, so that seeds can deny being one; at least one user remains a seed.
         self.alternatives_ = np.zeros(0, np.int64)
         if self.tests_ is not None and self.tests_.alternatives > 0:
             users = stream(root, _ALTERNATIVES).permutation(np.unique(self.seeds_.users))
