@@ -217,3 +217,13 @@ def test_nobody_left_out_below_the_bound_ties_with_the_last_one_listed(seed: int
         assert found.best[trace] == np.flatnonzero(row >= row.max() - 0.5)[0]
         tied = np.setdiff1d(np.flatnonzero(row >= row[listed[-1]] - 0.5), listed)
         assert found.beyond[trace] <= (tied[0] if len(tied) else users)
+
+
+def test_who_ties_exactly_is_remembered_when_somebody_better_comes() -> None:
+    """User 3 is half below the last one listed, also when user 50 has taken the place of user 41."""
+    values = np.zeros((3, 60))
+    values[0, 10 : 10 + CANDIDATES], values[1, 3], values[2, 50] = 1, 0.5, 2
+    base = np.where(values.any(axis=0), 0.0, -10.0)
+    found = find_best_candidates(*from_tables(base, values, np.ones((1, 3))), tie=0.5)
+    assert found.users[0].tolist() == [50, *range(10, 9 + CANDIDATES)]
+    assert found.beyond.tolist() == [3]
