@@ -162,6 +162,19 @@ def test_of_tied_places_the_last_ones_are_among_the_most_visited() -> None:
     assert tp_tv(reference, other, top=4) == pytest.approx((4 / 6 - 2 / 6 + 1 / 6) / 2 / 2)
 
 
+def test_of_many_tied_places_those_of_the_published_program_are_the_most_visited() -> None:
+    rng = np.random.default_rng(2)
+    places, clock = Places(np.arange(60.0), np.zeros(60)), Clock(instants_per_day=1)
+    here, there = (
+        Traces.from_dense(np.repeat(np.arange(60), rng.integers(0, 4, 60))[:, None], places, clock)
+        for _ in range(2)
+    )
+    truth, other = population(here)[0], population(there)[0]
+    for top in (5, 20, 50):
+        chosen = slow_argsort(truth.tolist())[::-1][:top]
+        assert tp_tv(here, there, top=top) == pytest.approx(np.abs(truth - other)[chosen].sum() / 2)
+
+
 def test_traces_of_other_places_or_slots_are_refused() -> None:
     here = traces_of([(0, 0, 1)])
     elsewhere = Traces.from_dense([[0]], Places([0.0], [0.0]), CLOCK)
