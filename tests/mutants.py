@@ -132,16 +132,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "if not SMALL < product <= LARGE:",
     ): "A product may be a little larger before its logarithm is taken.",
     (
-        f"{_P}attacks/bayesian/_profile_kernels.py",
-        "total[t] = 1.0 / (total[t] * (1.0 + others)) if seen and total[t] > 0 else 0.0",
-        "total[t] = 1.0 / (total[t] * (1.0 + others)) if seen and total[t] > 0 else 1.0",
-    ): "Where the total is 0, there is nothing to scale.",
-    (
-        f"{_P}attacks/bayesian/_profile_kernels.py",
-        "total[t] = 1.0 / (total[t] * (1.0 + others)) if seen and total[t] > 0 else 0.0",
-        "total[t] = 1.0 / (total[t] * (1.0 + others)) if seen and total[t] >= 0 else 0.0",
-    ): "Every visit counts a little for every time of day: no total is 0 then.",
-    (
         f"{_P}attacks/bayesian/channel.py",
         "max_net_points: int = 4_000_000",
         "max_net_points: int = 4000001",
@@ -293,7 +283,8 @@ writes this page. Messages, annotations, decorators and docstrings stay as they 
 
 Tests were then written for mutants that no test had noticed. So there are two shares: that of the tests as
 they were, which estimates how many of all such mistakes are noticed, and the score, with the new tests.
-Equivalent mutants, which no test can notice, count in neither.
+Equivalent mutants, which no test can notice, count in neither, nor does code without effect that was deleted
+then.
 
 Tests of at most {slowest:g} s of the processor on the unchanged code run, with ten examples for each
 property; mutants of compiled kernels run as Python. A test that never ends counts as a failure. Seed {seed}.
