@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracearena.arena import Deanonymisation, deanonymise
-from tracearena.attacks.deanonymisation import LstmClassifier, WindowForest, cut_windows
+from tracearena.attacks.deanonymisation import LstmClassifier, WindowForest, Windows, cut_windows
 from tracearena.errors import DataError, ParameterError
 from tracearena.obfuscation import GeoInd
 from tracearena.traces import GpsTraces
@@ -113,3 +113,16 @@ def test_the_neural_attack_without_its_library_names_what_to_install(monkeypatch
 def test_classifiers_with_the_same_parameters_are_equal() -> None:
     assert LstmClassifier(hidden=8) == LstmClassifier(hidden=8) != LstmClassifier(hidden=9)
     assert WindowForest() == WindowForest()
+
+
+def test_the_forest_knows_people_on_either_side_of_a_diagonal() -> None:
+    """Places that only the difference of both coordinates tells apart, all over the map."""
+    rng = np.random.default_rng(1)
+    along, owner = rng.uniform(-50, 50, 400), np.arange(400) % 2
+    values = rng.normal(0, 1e-3, (400, 10, 6)).astype(np.float32)
+    values[:, :, 0] += along[:, None] + 0.2 * owner[:, None]
+    values[:, :, 1] += along[:, None]
+    windows = Windows(values, owner.astype(np.int32), np.arange(400, dtype=np.int32))
+    forest, learnt = WindowForest(trees=30), np.arange(400) < 200
+    forest.fit(windows.take(learnt), owner[learnt], 2, seed=1)
+    assert (forest.predict(windows.take(~learnt)) == owner[~learnt]).mean() > 0.95

@@ -199,3 +199,31 @@ def test_the_match_does_not_depend_on_the_number_of_threads(
         with use(threads=threads):
             matches.append(matcher.fit(reference).match(released))
     assert same(*matches)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nobody_left_out_below_the_bound_ties_with_the_last_one_listed(seed: int) -> None:
+    """Scores of quarters, a tie of a half, and many more users than are listed, in falling or any order."""
+    rng = np.random.default_rng(seed)
+    users = 5 * CANDIDATES
+    base, values = -rng.integers(0, 6, users) / 4, rng.integers(0, 4, (3, users)) / 4
+    weights = rng.integers(0, 2, (6, 3)).astype(np.float64)
+    found = find_best_candidates(*from_tables(base, values, weights), tie=0.5)
+    scores = base + weights @ values
+    for trace, row in enumerate(scores):
+        listed = np.lexsort([np.arange(users), -row])[:CANDIDATES]
+        assert found.users[trace].tolist() == listed.tolist()
+        assert found.scores[trace].tolist() == row[listed].tolist()
+        assert found.best[trace] == np.flatnonzero(row >= row.max() - 0.5)[0]
+        tied = np.setdiff1d(np.flatnonzero(row >= row[listed[-1]] - 0.5), listed)
+        assert found.beyond[trace] <= (tied[0] if len(tied) else users)
+
+
+def test_who_ties_exactly_is_remembered_when_somebody_better_comes() -> None:
+    """User 3 is half below the last one listed, also when user 50 has taken the place of user 41."""
+    values = np.zeros((3, 60))
+    values[0, 10 : 10 + CANDIDATES], values[1, 3], values[2, 50] = 1, 0.5, 2
+    base = np.where(values.any(axis=0), 0.0, -10.0)
+    found = find_best_candidates(*from_tables(base, values, np.ones((1, 3))), tie=0.5)
+    assert found.users[0].tolist() == [50, *range(10, 9 + CANDIDATES)]
+    assert found.beyond.tolist() == [3]

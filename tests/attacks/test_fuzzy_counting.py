@@ -225,3 +225,10 @@ def test_wrong_settings_are_refused() -> None:
 def test_nobody_to_learn_from_is_refused(make_walks: Callable[..., Traces]) -> None:
     with pytest.raises(DataError, match="no users"):
         FuzzyCounting().fit(make_walks().take_users([]))
+
+
+def test_a_fitted_attack_equals_one_with_the_same_settings(make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks(users=3)
+    for attack in (FuzzyCounting, FuzzyCountingT):
+        assert attack(eta=0.2).fit(walks) == attack(eta=0.2)
+        assert attack(eta=0.2).fit(walks) != attack(eta=0.3)

@@ -78,3 +78,30 @@ def test_what_cannot_be_attacked_is_refused(people: tuple[Traces, Traces]) -> No
         attack_parameters(model, testing, training)
     with pytest.raises(DataError, match="needs training users"):
         attack_parameters(model, training, testing.take_users([]))
+
+
+def test_a_row_fits_as_the_mean_of_its_conditional(people: tuple[Traces, Traces]) -> None:
+    """Ridge regression on all cells of a person, zeros weighing 50 in all, with the prior of the rows."""
+    training, testing = people
+    model = PPMTF(factors=3, iterations=5, alpha=20, zero_transitions=50, zero_visits=50)
+    model.fit(training, seed=1)
+    both = build_tensors(model, testing)
+    prior = both[0].factors.psi.A
+    precision = np.tile(prior.precision, (testing.n_users, 1, 1))
+    shift = np.tile(prior.precision @ prior.mean, (testing.n_users, 1))
+    tables = []
+    for one, counts in zip(both, (transition_counts, visit_counts), strict=True):
+        tensor = counts(testing)
+        dense = np.zeros(tensor.shape)
+        dense[tensor.users, tensor.i, tensor.j] = np.minimum(tensor.counts, 10)
+        cells = np.einsum("ik,jk->ijk", one.factors.places, one.targets)
+        for user, mine in enumerate(dense):
+            weight = np.where(mine > 0, 1, 50 / (mine == 0).sum())
+            precision[user] += 20 * np.einsum("ij,ijk,ijl->kl", weight, cells, cells)
+            shift[user] += 20 * np.einsum("ij,ijk->k", mine, cells)
+        tables.append((dense, cells))
+    rows = np.linalg.solve(precision, shift[:, :, None])[:, :, 0]
+    slow = np.zeros(testing.n_users)
+    for dense, cells in tables:
+        slow -= ((np.einsum("ijk,nk->nij", cells, rows) - dense) ** 2 * (dense > 0)).sum(axis=(1, 2))
+    assert score_best_fit(model, testing) == pytest.approx(slow)

@@ -79,3 +79,31 @@ def test_naive_zones_fall_and_shifted_ones_hold_in_the_city() -> None:
     assert found[900].home_found is not None
     assert found[0].home_found >= 0.7
     assert found[900].home_found <= 0.25
+
+
+def rides_to_work(days: int = 12) -> GpsTraces:
+    """Days of `evenings_out`, with twice as many points at work, six kilometres to the north-east."""
+    rides = evenings_out(days=days)
+    spot = np.tile(np.arange(320), days)
+    time = np.repeat(np.arange(days), 320) * 24 * HOUR + 12 * HOUR + spot * 5000
+    latitude = HOME[0] + (6000 + spot % 7) * NORTH
+    longitude = HOME[1] + (6000 + spot % 5) * EAST
+    return GpsTraces.from_points(
+        [1] * (len(rides) + len(time)),
+        np.concatenate([rides.time_ms, time]),
+        np.concatenate([rides.latitude, latitude]),
+        np.concatenate([rides.longitude, longitude]),
+    )
+
+
+def test_a_home_is_found_far_from_where_most_points_are() -> None:
+    released = Zones(radius=500, shift=0).transform(rides_to_work())
+    assert error_m(released, radius_m=500) < 30
+
+
+def test_streets_lead_to_a_home_that_is_not_in_the_middle() -> None:
+    """All streets meet at the home, and the middle of the circle is 250 m away from it."""
+    rides = rides_to_work(days=6)
+    away = distance_m(rides.latitude, rides.longitude, HOME[0], HOME[1] + 250 * EAST)
+    released = rides.keep(np.asarray(away) > 500)
+    assert error_m(released, radius_m=500, shift_m=300) < 60

@@ -201,3 +201,9 @@ def test_an_hour_that_the_clock_skips_is_read_before_the_change() -> None:
 def test_an_unknown_zone_is_named() -> None:
     with pytest.raises(ParameterError, match="timezone = 'Mars/Olympus'"):
         time.utc_to_zone(pl.Series([0]), "Mars/Olympus")
+
+
+@pytest.mark.parametrize("days", [["2012-04-03"], [datetime.date(2012, 4, 3)], [20120403]])
+def test_a_day_of_any_type_goes_with_a_time_of_day(days: list[object]) -> None:
+    joined = times.join_date_and_time(pl.Series("day", days), pl.Series("at", [datetime.time(18, 0, 6)]))
+    assert times.parse_times(joined).at.to_list() == [MOMENT]

@@ -25,6 +25,7 @@ from tracearena.metrics import (
 )
 from tracearena.metrics._kernels import legacy_argsort
 from tracearena.metrics.counts import TraceCounts
+from tracearena.mobility.transitions import transition_matrix
 from tracearena.traces import Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
 CLOCK = Clock(instants_per_day=4, interval_s=3600, instants_per_slot=2)
@@ -161,6 +162,19 @@ def test_of_tied_places_the_last_ones_are_among_the_most_visited() -> None:
     assert tp_tv(reference, other, top=4) == pytest.approx((4 / 6 - 2 / 6 + 1 / 6) / 2 / 2)
 
 
+def test_of_many_tied_places_those_of_the_published_program_are_the_most_visited() -> None:
+    rng = np.random.default_rng(2)
+    places, clock = Places(np.arange(60.0), np.zeros(60)), Clock(instants_per_day=1)
+    here, there = (
+        Traces.from_dense(np.repeat(np.arange(60), rng.integers(0, 4, 60))[:, None], places, clock)
+        for _ in range(2)
+    )
+    truth, other = population(here)[0], population(there)[0]
+    for top in (5, 20, 50):
+        chosen = slow_argsort(truth.tolist())[::-1][:top]
+        assert tp_tv(here, there, top=top) == pytest.approx(np.abs(truth - other)[chosen].sum() / 2)
+
+
 def test_traces_of_other_places_or_slots_are_refused() -> None:
     here = traces_of([(0, 0, 1)])
     elsewhere = Traces.from_dense([[0]], Places([0.0], [0.0]), CLOCK)
@@ -216,6 +230,16 @@ def test_days_counted_by_themselves_are_those_of_the_traces_of_each_day() -> Non
         assert found.fractions.sum() > 0
         assert np.array_equal(found.fractions, visit_fractions(alone))
         assert np.array_equal(found.population, population(alone))
+        assert found.moves is not None
+        steps = transition_matrix(alone, adjacent=False).toarray()
+        assert found.moves.toarray() == pytest.approx(steps)
+
+
+def test_moves_counted_together_are_those_of_the_transition_matrix() -> None:
+    walks = Traces.from_dense(np.random.default_rng(1).integers(0, 5, (3, 12)), PLACES, CLOCK)
+    found = TraceCounts.of(walks).on_day(0).moves
+    assert found is not None
+    assert found.toarray() == pytest.approx(transition_matrix(walks).toarray())
 
 
 def test_traces_are_complete_if_everybody_has_one_event_at_every_instant() -> None:
@@ -290,3 +314,12 @@ def test_clusters_of_the_published_model_keep_their_places(shared_data: Path) ->
     far = cluster_populations(A, training, sgd_made).total_variation
     assert near.shape == (16,)
     assert (near < far).all()
+
+
+def test_a_place_of_several_visitors_is_compared_by_the_shares_of_their_bins() -> None:
+    """Two of three users are at place 0 seldom and one often, and in the other traces all of them seldom."""
+    seldom, often = [0, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 1]
+    clock = Clock(instants_per_day=6)
+    here = Traces.from_dense([seldom, seldom, often], PLACES, clock)
+    there = Traces.from_dense([seldom] * 3, PLACES, clock)
+    assert vf_tv(here, there) == pytest.approx(1 / 3)

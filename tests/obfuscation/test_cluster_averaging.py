@@ -1,5 +1,6 @@
 """Cluster averaging: the budget is spent and never broken, and the moves are the cheapest."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tracearena.obfuscation.cluster_averaging import (
     group_by_user,
     swap_after_moves,
 )
-from tracearena.obfuscation.visit_moves import find_sensitive_swaps, price_moves
+from tracearena.obfuscation.visit_moves import build_blur_weights, find_sensitive_swaps, price_moves
 from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 Walks = Callable[..., Traces]
@@ -204,3 +205,10 @@ def test_osaka_keeps_the_threshold_to_the_thousandth(osaka: Path, threshold: flo
     original = pwscup.read_traces(osaka / "orgtraces_team001_data01_IDP.csv", places)
     released = ClusterAveraging(threshold=threshold).transform(original, seed=1)
     assert threshold <= utility_score(original, released).utility <= threshold + 0.001
+
+
+def test_blur_is_gaussian_up_to_three_deviations() -> None:
+    places = Places(np.zeros(4), np.array([0, 0.005, 0.015, 0.016]), km_per_degree=(100, 100))
+    weights = build_blur_weights(places, 0.5).toarray()
+    assert weights[0] == pytest.approx([1, math.exp(-1 / 2), math.exp(-9 / 2), 0])
+    assert weights == pytest.approx(weights.T)

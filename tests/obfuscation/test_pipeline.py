@@ -240,3 +240,22 @@ def test_it_follows_a_release_as_it_follows_traces(check_ins: Traces) -> None:
     pipeline = catalogue.create("PL(1,1)+RoundTime(1h)")
     released = ObfuscatedTraces.from_traces(check_ins)
     assert pipeline.transform(released, seed=1) == pipeline.transform(check_ins, seed=1)
+
+
+def test_sets_of_users_who_lost_rows_hold_their_true_places(make_walks: Callable[..., Traces]) -> None:
+    walks = make_walks(users=6, days=2)
+    kept, released, general = (
+        catalogue.create(name).transform(walks, seed=1)
+        for name in ("PerDay(3)+MRLH(0,0,0)", "PerDay(3)+MRLH(1,1,0)", "MRLH(1,1,0)")
+    )
+    assert released.n_events == kept.n_events == 36
+    event, member, _ = general.pairs()
+    blocks = {int(place): set(member[event == at]) for at, place in enumerate(walks.place_index)}
+    event, member, _ = released.pairs()
+    assert [set(member[event == at]) for at in range(36)] == [blocks[int(place)] for place in kept.codes]
+
+
+def test_nobody_stays_nobody_through_all_stages(check_ins: Traces) -> None:
+    nobody = check_ins.take_users(slice(0, 0))
+    released = catalogue.create("PerDay(2)+RoundTime(3h)").transform(nobody, seed=1)
+    assert (released.n_users, released.n_events) == (0, 0)

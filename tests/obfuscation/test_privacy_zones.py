@@ -141,3 +141,9 @@ def test_users_with_nothing_left_stay_in_the_release(people: GpsTraces) -> None:
 def test_parameters_are_checked(given: dict, named: str) -> None:
     with pytest.raises(ParameterError, match=named):
         Zones(**given)
+
+
+@pytest.mark.parametrize("latitude", [-90.0, 90.0])
+def test_no_centre_is_beyond_a_pole(latitude: float) -> None:
+    found = [shift_centres(np.array([latitude]), np.zeros(1), 400.0, bytes([key]) * 16) for key in range(200)]
+    assert np.abs([centre[0] for centre, _ in found]).max() < 90

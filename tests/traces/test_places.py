@@ -18,6 +18,13 @@ def test_contest_regions_have_the_published_distances() -> None:
     assert (places.distance_table_km[centre] <= 2).sum() == 105
 
 
+@pytest.mark.parametrize("grid", [None, Grid(rows=2, columns=2, south=-1, west=-1, north=1, east=1)])
+def test_planar_distances_have_a_scale_to_the_north_and_one_to_the_east(grid: Grid | None) -> None:
+    corners = np.array([-0.5, -0.5, 0.5, 0.5]), np.array([-0.5, 0.5, -0.5, 0.5])
+    places = Places(*corners, grid=grid, km_per_degree=(30, 40))
+    assert places.distance_km([0, 0, 0], [1, 2, 3]) == pytest.approx([40, 30, 50])
+
+
 def test_free_places_are_measured_along_the_great_circle() -> None:
     tokyo_london_sydney = Places([35.6762, 51.5074, -33.8688], [139.6503, -0.1278, 151.2093])
     assert tokyo_london_sydney.distance_km(0, 1) == pytest.approx(9_559, rel=0.002)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from tests.examples import examples
 from tracearena.errors import ParameterError
 from tracearena.traces import Clock, Places, Traces
 from tracearena.traces.time import (
+    are_local,
     event_local_seconds,
     guess_local_time,
     guess_zone,
@@ -70,3 +72,27 @@ def test_an_offset_is_the_roundest_that_puts_a_timestamp_into_its_instant(
         fits, key=lambda minutes: (minutes % 60 > 0, minutes % 30 > 0, minutes % 15 > 0, abs(minutes))
     )
     assert offset_minutes(traces).tolist() == [roundest] * len(instants)
+
+
+def test_the_first_whole_minute_after_is_taken_where_none_fits() -> None:
+    clock = Clock(instants_per_day=24, interval_s=7, first_day=date(2012, 4, 3))
+    traces = Traces.from_events([0], [0], [0], Places([0.0], [0.0]), clock)
+    utc = event_local_seconds(traces) - 3541
+    traces = Traces.from_events([0], [0], [0], Places([0.0], [0.0]), clock, timestamps=utc)
+    assert offset_minutes(traces).tolist() == [60]
+
+
+def test_zones_north_and_south_of_each_other_are_told_apart() -> None:
+    """Zurich is as far to the east as a place in Italy, three degrees to the south."""
+    zurich, italy = (47.38, 8.55), (44.5, 8.55)
+    for points, name in (([zurich, italy, italy], "Europe/Rome"), ([zurich, zurich, italy], "Europe/Zurich")):
+        guess = guess_zone(*np.transpose(points))
+        assert guess is not None
+        assert (guess.name, guess.share) == (name, pytest.approx(2 / 3))
+
+
+def test_seconds_of_another_zone_are_not_local() -> None:
+    utc = pl.Series([1_333_476_006, 1_333_476_066])
+    assert are_local(utc - 4 * 3600, utc, "America/New_York")
+    assert not are_local(utc - 5 * 3600, utc, "America/New_York")
+    assert not are_local(utc, utc, "America/New_York")

@@ -15,7 +15,8 @@ from tests.threads import on_threads
 from tracearena.algorithms import catalogue, validation
 from tracearena.algorithms.base import Obfuscator
 from tracearena.attacks.bayesian import BayesIdentification, BayesInference, TrackingInference
-from tracearena.attacks.bayesian.matcher import split_by_time
+from tracearena.attacks.bayesian.likelihoods import build_mixtures
+from tracearena.attacks.bayesian.matcher import BayesMatcher, split_by_time
 from tracearena.cities import simulate
 from tracearena.engine import SeedLike
 from tracearena.errors import DataError, ParameterError
@@ -279,3 +280,38 @@ def test_a_reference_is_cut_between_days_or_within_its_only_one(make_walks: Call
     assert halves[0].instants.max() < halves[1].instants.min()
     single = Traces.from_dense([[0]], Places([0.0], [0.0]), Clock(instants_per_day=1))
     assert split_by_time(single) is None
+
+
+def test_calibration_takes_four_hundred_different_people_with_long_traces(
+    make_walks: Callable[..., Traces],
+) -> None:
+    reference, original = make_walks(users=440, days=14, side=4).split_days(12)
+    matcher = BayesMatcher(mechanism=catalogue.create("No")).fit(reference)
+    calibration = matcher.match(ObfuscatedTraces.from_traces(original), seed=1).calibration
+    assert calibration is not None
+    assert len(set(calibration.reference.user_ids.tolist())) == calibration.reference.n_users == 400
+
+
+@pytest.mark.parametrize(("users", "is_calibrated"), [(9, False), (10, True)])
+def test_weights_are_learnt_from_ten_people_on(
+    make_walks: Callable[..., Traces], users: int, is_calibrated: bool
+) -> None:
+    reference, original = make_walks(users=users, days=4).split_days(2)
+    matcher = BayesMatcher(mechanism=catalogue.create("No")).fit(reference)
+    match = matcher.match(ObfuscatedTraces.from_traces(original), seed=1)
+    assert (match.calibration is not None) == is_calibrated
+
+
+def test_transitions_are_tried_where_traces_are_short_and_events_are_treated_singly() -> None:
+    """No mixture speaks against what fits, and none relies on transitions in long traces."""
+    tried = {
+        (by_event, long): build_mixtures(by_event, long_traces=long)
+        for by_event in (True, False)
+        for long in (True, False)
+    }
+    assert all((weights >= 0).all() and weights.any(axis=1).all() for _, weights in tried.values())
+    kinds, short = tried[True, False]
+    only = [{kind for kind, weight in zip(kinds, row, strict=True) if weight} for row in short]
+    assert {"home", "markov"} in only
+    assert len(tried[True, True][1]) == len(short) - 1
+    assert np.array_equal(tried[False, True][1], tried[False, False][1])

@@ -7,11 +7,16 @@ import pytest
 from numpy.typing import NDArray
 from tests.attacks.bayesian.releases import in_another_order, released, spelled_out
 
-from tracearena.attacks.bayesian.channel import SimulatedRelease
-from tracearena.attacks.bayesian.channel_estimation import estimate_mechanism
+from tracearena.attacks.bayesian.channel import (
+    ObservationAlphabet,
+    SimulatedRelease,
+    build_truthful_channel,
+)
+from tracearena.attacks.bayesian.channel_estimation import DistanceRings, estimate_mechanism
+from tracearena.attacks.bayesian.likelihoods import Evidence
 from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
 from tracearena.cities import simulate
-from tracearena.traces import DELETED, ObfuscatedTraces, Traces
+from tracearena.traces import DELETED, Clock, ObfuscatedTraces, Places, PlaceSets, Traces
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +92,47 @@ def test_a_release_that_says_nothing_teaches_nothing(people: tuple[Traces, Trace
     made = found(people, ObfuscatedTraces.like(people[1], np.full(people[1].n_events, code)))
     assert np.isfinite(made.channel.values).all()
     assert (made.channel.values >= 0).all()
+
+
+def test_rings_hold_as_many_places_as_there_are_at_their_distance() -> None:
+    """The first ring is the place itself; the others are as wide as the distance to the nearest place."""
+    columns = np.arange(30)
+    places = Places(np.repeat([0.0, 0.003], 30), np.tile(columns * 0.003, 2), km_per_degree=(100, 100))
+    rings = DistanceRings.of(places)
+    assert rings.edges_km == pytest.approx([1e-6, *(0.3 * (np.arange(12) + 1.25))])
+    distance = places.distance_table_km
+    inside = [(distance <= edge).sum(axis=1).mean() for edge in rings.edges_km]
+    assert rings.numbers == pytest.approx(np.diff([0, *inside, 60]))
+    law = rings.initial_shares()
+    assert law.sum() == pytest.approx(1)
+    assert law[0] > 0.4
+
+
+def test_a_law_is_estimated_as_by_the_formulas() -> None:
+    """Expectation maximisation event by event; neither sets nor deleted events tell of distances."""
+    rng = np.random.default_rng(3)
+    places = Places(rng.uniform(0, 0.03, 12), rng.uniform(0, 0.03, 12), km_per_degree=(100, 100))
+    walks = Traces.from_dense(rng.integers(0, 12, (3, 16)), places, Clock(instants_per_day=8))
+    codes = rng.integers(0, 12, walks.n_events)
+    codes[3], codes[20] = DELETED, -2
+    release = ObfuscatedTraces.like(walks, codes, PlaceSets.of([[1, 4]]))
+    alphabet, (observed,) = ObservationAlphabet.of([release])
+    neighbourhoods = Neighbourhoods.of(places, 2.0)
+    profiles = TimeProfiles.of(walks, neighbourhoods)
+    simulated = SimulatedRelease(alphabet, observed, (), build_truthful_channel(alphabet))
+    evidence = Evidence(walks, release, simulated, neighbourhoods, profiles, quick=True)
+    rings = DistanceRings.of(places)
+    before, matched = rings.initial_shares(), [(0, 2), (1, 1)]
+    ring = np.searchsorted(rings.edges_km, places.distance_table_km - 1e-9)
+    table = []
+    for trace, user in matched:
+        profile = profiles.user_profile(user)
+        for event in np.flatnonzero((release.user_index == trace) & (codes >= 0)):
+            at = profile[:, release.instants[event] % 8]
+            table.append([at[ring[codes[event]] == r].sum() for r in range(len(before))])
+    law = before
+    for _ in range(8):
+        joint = np.array(table) / rings.numbers * law
+        law = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+    law = 0.999 * law + 0.001 * rings.numbers / rings.numbers.sum()
+    assert rings.maximise_likelihood(before, evidence, matched) == pytest.approx(law / law.sum())

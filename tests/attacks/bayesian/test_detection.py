@@ -15,7 +15,7 @@ from tracearena.attacks.bayesian.detection import (
 )
 from tracearena.attacks.bayesian.profiles import Neighbourhoods, TimeProfiles
 from tracearena.cities import simulate
-from tracearena.traces import ObfuscatedTraces, Traces
+from tracearena.traces import Clock, ObfuscatedTraces, Places, Traces
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +70,23 @@ def test_looks_do_not_depend_on_who_is_who(people: tuple[Traces, Traces]) -> Non
         0, abs=1e-12
     )
     assert measure_difference(compute_signature(release), compute_signature(released(people[1], "No"))) > 0.1
+
+
+def test_a_signature_is_four_histograms() -> None:
+    """Two traces have half in common: one is at places 0 and 1, the other at 1 and 2, a kilometre apart."""
+    places = Places(np.zeros(3), np.array([0, 0.0125, 0.025]), km_per_degree=(100, 100))
+    walks = Traces.from_dense([[0, 1, 0, 1], [1, 2, 2, 1]], places, Clock(instants_per_day=4))
+    visits, often, steps, overlaps = compute_signature(ObfuscatedTraces.from_traces(walks))
+    assert visits == pytest.approx([1 / 4, 1 / 2, 1 / 4])
+    assert often == pytest.approx([0, 1, 0, 0, 0, 0, 0, 0, 0])
+    assert steps == pytest.approx([1 / 6, 0, 0, 5 / 6, 0, 0, 0, 0, 0, 0, 0])
+    assert overlaps == pytest.approx([0, 0, 0, 0, 0, 1, 0, 0, 0, 0])
+
+
+def test_a_single_event_is_all_of_its_signature() -> None:
+    places = Places(np.zeros(2), np.array([0, 0.01]), km_per_degree=(100, 100))
+    walks = Traces.from_dense([[1]], places, Clock(instants_per_day=1))
+    visits, often, steps, _ = compute_signature(ObfuscatedTraces.from_traces(walks))
+    assert visits.tolist() == [0, 1]
+    assert often.tolist() == [1] + 8 * [0]
+    assert not steps.any()

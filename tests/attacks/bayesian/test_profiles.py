@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -187,3 +188,27 @@ def test_a_rhythm_is_that_of_every_visit_foretold_by_other_days(make_walks: Call
         else SETTINGS.temporal_kernels[0]
     )
     assert np.array_equal(found_rhythm(walks), build_temporal_kernel(walks.clock, *best))
+
+
+def test_a_visit_counts_for_the_places_around_it_by_their_distance() -> None:
+    """Three tenths go to the places around, by e^(-d / 0.5 km), and the population counts four tenths."""
+    places = Places(np.zeros(4), np.array([0, 0.005, 0.010, 0.050]), km_per_degree=(100, 100))
+    once = Traces.from_dense([[0, -1]], places, Clock(instants_per_day=2))
+    profile = TimeProfiles.of(once, Neighbourhoods.of(places, LIMIT_KM)).user_profile(0)
+    around = np.array([0, math.exp(-1), math.exp(-2), 0])
+    own = np.array([0.7, 0, 0, 0]) + 0.3 * around / around.sum()
+    population = 0.999 * own + 0.001 / 4
+    expected = (own + 0.4 * population) / 1.4
+    assert profile == pytest.approx(np.stack([expected, expected], axis=1))
+
+
+def test_a_rhythm_is_that_of_all_people_in_any_order() -> None:
+    """Two of twenty keep to their times; whoever they are, the others count as much."""
+    regular, others = (people_who_move(20, regular=one).dense() for one in (True, False))
+    rhythms = []
+    for first in (0, 1):
+        table = others.copy()
+        table[[first, first + 14]] = regular[:2]
+        people = people_who_move(20, regular=False)
+        rhythms.append(found_rhythm(Traces.from_dense(table, people.places, people.clock)))
+    assert np.array_equal(*rhythms)

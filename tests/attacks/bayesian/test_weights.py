@@ -7,6 +7,7 @@ import pytest
 
 from tracearena.attacks.bayesian.pairs import CandidatePairs, build_all_pairs, double_centre
 from tracearena.attacks.bayesian.weights import (
+    compute_matching_loss,
     compute_posteriors,
     estimate_length_scale,
     learn_weights,
@@ -68,3 +69,23 @@ def test_what_speaks_for_anybody_is_taken_away() -> None:
     found = double_centre(build_all_pairs(6, 8), scores.reshape(-1, 1)).reshape(6, 8)
     expected = scores - scores.mean(axis=0) - scores.mean(axis=1, keepdims=True) + scores.mean()
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("power", range(-4, 4))
+def test_evidence_that_is_twice_as_large_weighs_half_as_much(power: int) -> None:
+    pairs, table, truth = a_lesson(noise=0)
+    table = 4 * (table - 2 * (pairs.users == truth[pairs.traces])[:, None])
+    usual = learn_weights(pairs, table, truth, np.full((1, 1), 1.0))
+    found = learn_weights(pairs, 2.0**power * table, truth, np.full((1, 1), 1.0))
+    assert found == pytest.approx(2.0**-power * usual)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.2, 1.4, 1.7])
+def test_weights_are_the_best_to_half_a_step(factor: float) -> None:
+    pairs, table, truth = a_lesson(noise=0)
+    table = 4 * factor * (table - 2 * (pairs.users == truth[pairs.traces])[:, None])
+    weights = learn_weights(pairs, table, truth, np.full((1, 1), 1.0))
+    less, least, more = (
+        compute_matching_loss(pairs, 2.0**power * table @ weights, truth, 40) for power in (-0.5, 0, 0.5)
+    )
+    assert least <= min(less, more)

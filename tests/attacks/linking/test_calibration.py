@@ -115,3 +115,9 @@ def test_each_part_of_the_known_days_is_released_by_itself() -> None:
     assert (first, last) == (0, 19)
     assert end + 1 == begin
     assert sorted(times for _, times in whole) == [1, SETTINGS.event_draws, SETTINGS.event_draws]
+
+
+def test_weights_have_three_decimals() -> None:
+    weights = learn_weights(tables_of([2.0, 1.0, 0.5]), PENALTY)
+    assert weights.tolist() == weights.round(3).tolist()
+    assert (weights != weights.round(2)).any()

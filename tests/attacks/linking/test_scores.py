@@ -123,3 +123,20 @@ def test_a_generalised_event_counts_at_each_of_its_places_or_once_in_their_middl
         found[name] = np.bincount(bins, weights, 4).tolist()
     assert found["venue"] == [0.25, 1.5, 0.25, 0]
     assert found["set of places"] == [0, 0.5, 0, 0.5]
+
+
+def test_a_trace_of_which_one_draw_in_two_is_left_counts_as_half_a_row() -> None:
+    """One event at place 0 in one of two draws, and three known ones each at place 0 and at place 1."""
+    places, clock = Places([0.0, 1.0], [0.0, 0.0]), Clock(instants_per_day=3)
+    seen = Traces.from_dense([[0, -1, -1]], places, clock)
+    known = Traces.from_dense([[0, 0, 0], [1, 1, 1]], places, clock)
+    draws = (Observations.of(seen), Observations.of(seen.keep(np.zeros(1, bool))))
+    sides = ComparisonSide(draws), ComparisonSide((Observations.of(known),))
+    scores = Comparison(*sides, build_all_pairs(1, 2)).scores(EVIDENCE["venue"], 0.0)
+    a0, half, three = SETTINGS.prior_rows, *(n / (1 + n / SETTINGS.saturation) for n in (0.5, 3))
+    # Place 0 is all of what was seen, and half of what is known.
+    alpha = a0 * (1 + 1 / 2) / 2
+    together, apart = (
+        gammaln(a + three + half) - gammaln(a + three) - gammaln(a + half) + gammaln(a) for a in (alpha, a0)
+    )
+    assert scores == pytest.approx([together - apart, -apart])

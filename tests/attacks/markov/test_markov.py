@@ -203,3 +203,31 @@ def test_what_cannot_be_attacked_is_refused() -> None:
         MembershipInference(thresholds=0)
     with pytest.raises(DataError, match="4 and with 1 places"):
         MembershipInference().fit(some, Traces.from_dense([[0]], Places([0], [0]), CLOCK))
+
+
+def test_traces_are_identified_one_by_one_however_many_there_are() -> None:
+    training = random_traces(1, 300, 2)
+    attack = SyntheticIdentification().fit(training)
+    together = attack.identify(training)
+    alone = [attack.identify(training.take_users([user])).answers for user in range(300)]
+    order = np.lexsort([together.days, together.users])
+    assert together.answers[order].tolist() == np.concatenate(alone).tolist()
+
+
+@pytest.mark.parametrize("attack", [SyntheticIdentification(), MembershipInference(thresholds=3)])
+def test_a_fitted_attack_is_shown_by_its_settings_and_equal_to_one_with_the_same(
+    attack: SyntheticIdentification | MembershipInference,
+) -> None:
+    before = repr(attack)
+    training = random_traces(1, 3, 2)
+    if isinstance(attack, MembershipInference):
+        attack.fit(training, random_traces(2, 3, 2))
+    else:
+        attack.fit(training)
+    assert repr(attack) == before
+    assert attack == type(attack)(**{name: getattr(attack, name) for name in before_names(before)})
+
+
+def before_names(shown: str) -> list[str]:
+    """Return the names of the settings in a representation."""
+    return [part.split("=")[0] for part in shown.partition("(")[2].rstrip(")").split(", ")]

@@ -187,3 +187,29 @@ def test_parts_of_cells_add_up_to_the_cells() -> None:
     assert parted.offloaded_after_update == pytest.approx(whole.offloaded_after_update, abs=0.05)
     with pytest.raises(ParameterError, match="parts"):
         hotspots(original, released, parts=0)
+
+
+def test_an_update_takes_at_most_fifty_rounds_and_reaches_as_far_as_its_margin() -> None:
+    rng = np.random.default_rng(1)
+    area = Box(35.0, 139.0, 35.01, 139.01)
+    position = rng.uniform(0, 0.01, (2, 300))
+    original = GpsTraces.from_points([1] * 300, range(300), 35 + position[0], 139 + position[1])
+    released = GeoInd(expected_noise=500).transform(original, seed=1)
+    near, far = (hotspots(original, released, area=area, margin_km=margin) for margin in (0.2, 2))
+    assert near.rounds == far.rounds == 50
+    assert near.offloaded == far.offloaded
+    assert near.offloaded_after_update != far.offloaded_after_update
+
+
+def test_points_in_the_first_cell_of_an_area_are_in_the_area() -> None:
+    original = GpsTraces.from_points([1], [0], [BEIJING.south + 1e-4], [BEIJING.west + 1e-4])
+    found = hotspots(original, original, area=BEIJING)
+    assert (found.points, found.hotspots, found.offloaded) == (1, 1, 1)
+
+
+def test_counts_that_are_next_to_nothing_do_not_blow_up_an_update() -> None:
+    counts = np.zeros((30, 30))
+    counts[0, 0], counts[-1, -1] = 1, 1e-20
+    found = bayesian_update(counts, side_m=100, expected_noise_m=100).distribution
+    assert found.sum() == pytest.approx(1)
+    assert found[0, 0] == found.max()

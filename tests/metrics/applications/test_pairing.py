@@ -43,3 +43,10 @@ def test_points_are_paired_with_the_nearest_in_time_of_the_same_user() -> None:
     )
     kilometres = np.array([0, 1, 1, 0, 1, 0, 0, 1]) * 11.13195
     assert distance_error(original, released).mean_m == pytest.approx(kilometres.mean() * 1000, rel=1e-5)
+
+
+def test_users_whom_the_original_lacks_come_last() -> None:
+    released = GpsTraces.from_points(["bob", "zoe", "ann"], [0, 0, 0], [2.0, 3.0, 1.0], [0.0] * 3)
+    named = with_true_ids(ORIGINAL, released, None)
+    assert named.user_ids.tolist() == ["ann", "bob", "zoe"]
+    assert named.latitude.tolist() == [1.0, 2.0, 3.0]

@@ -104,3 +104,27 @@ def test_homes_are_a_table_with_a_row_per_user() -> None:
     assert table.user_id.tolist() == ["ann", "owl"]
     assert table.work_lat.isna().tolist() == [False, True]
     assert table.home_lat[1] == pytest.approx(40.0)
+
+
+def at_night(stays: list[tuple[float, float]]) -> GpsTraces:
+    """Somebody who is at each longitude for so many seconds, from nine in the evening on."""
+    longitude, seconds = np.transpose(stays)
+    time = 21 * HOUR + 1000 * np.concatenate([[0], np.cumsum(seconds)[:-1]])
+    return GpsTraces.from_points([1] * len(stays), time.astype(np.int64), [0.0] * len(stays), longitude)
+
+
+@pytest.mark.parametrize(("elsewhere_s", "home"), [(899.5, 0.0), (900.5, 1.0)])
+def test_a_point_stands_for_at_most_fifteen_minutes(elsewhere_s: float, home: float) -> None:
+    trace = at_night([(0.0, 7200), (1.0, elsewhere_s / 2), (1.0, elsewhere_s / 2), (2.0, 1)])
+    assert homes_and_workplaces(trace, timezone="UTC").home_longitude.tolist() == pytest.approx([home])
+
+
+def test_a_home_is_found_wherever_the_night_begins_and_ends() -> None:
+    trace = at_night([(0.0, 60), (0.5, 600), (0.5, 600), (0.8, 60)])
+    assert homes_and_workplaces(trace, timezone="UTC").home_longitude.tolist() == pytest.approx([0.5])
+
+
+def test_who_has_one_released_point_is_released() -> None:
+    original = GpsTraces.from_points([1, 1, 2, 2, 3], [0, 1, 0, 1, 0], [40.0] * 5, [0.0] * 5)
+    released = original.keep(np.array([True, True, True, False, False]))
+    assert compare_homes(original, released, timezone="UTC").users_released == 2

@@ -184,6 +184,18 @@ def test_the_first_order_search_finds_the_best_of_seven_places():
         )
 
 
+def test_the_first_order_search_finds_the_best_where_every_step_leads_to_another_period():
+    clock = Clock(instants_per_day=2)
+    sigmas = [[*sigma, 3, 4, 5, 6, 7] for sigma in itertools.permutations(range(3))]
+    for seed in range(3):
+        table = np.random.default_rng(seed).integers(0, 3, (2, 40))
+        profiles = MobilityProfiles.of(Traces.from_dense(table, PLACES, clock), 2)
+        assert not np.diag(profiles.periods.pair_shares).any()
+        best = max(first_order_by_hand(profiles, 0, 1, pair) for pair in itertools.product(sigmas, sigmas))
+        found = first_order_mapping(profiles, profiles, 0, 1, steps=200, seed=seed)
+        assert found.similarity == pytest.approx(best)
+
+
 @examples(25)
 @given(days(), st.integers(1, 3), st.integers(0, 100))
 def test_the_first_order_search_is_never_below_its_start(table, periods, seed):

@@ -46,7 +46,7 @@ def fill_profile(user: int, profiles: ProfileArrays, profile: Array) -> None:
                 row[t] += weights[e] * own[t]
     seen = total.sum() > 0
     for t in range(length):
-        total[t] = 1.0 / (total[t] * (1.0 + others)) if seen and total[t] > 0 else 0.0
+        total[t] = 1.0 / (total[t] * (1.0 + others)) if seen else 0.0
     share = others / (1.0 + others) if seen else 1.0
     for x in range(profile.shape[0]):
         for t in range(length):

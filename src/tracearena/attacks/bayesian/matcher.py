@@ -284,7 +284,7 @@ class BayesMatch:
         events = np.diff(evidence.reference.offsets)
         self._kinds, self._mixtures = build_mixtures(
             evidence.simulated.by_event,
-            long_traces=len(events) > 0 and bool(np.median(events) > SETTINGS.max_short_events),
+            long_traces=bool(np.median(events) > SETTINGS.max_short_events),
         )
         self._by: dict[tuple[str, ...], Ints] = {}
         self._answers: dict[tuple[Any, ...], Traces] = {}

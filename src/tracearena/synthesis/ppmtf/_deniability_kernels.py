@@ -121,7 +121,6 @@ def bound_log_likelihoods(
 
 UNIT = 2.0**-24
 _ABOVE = 1.0 + 8 * UNIT
-_BELOW = 1.0 - 8 * UNIT
 SUMMED_AT_ONCE = 128
 SUMMED = (SUMMED_AT_ONCE + 16) * UNIT
 _LOST = 1e-9
