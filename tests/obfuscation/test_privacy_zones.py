@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 import numpy as np
 import pytest
 from scipy.stats import kstest, semicircular
@@ -12,7 +14,7 @@ from tracearena.mobility.stays import find_frequent_places
 from tracearena.obfuscation import Zones
 from tracearena.obfuscation.privacy_zones import shift_centres
 from tracearena.traces import GpsTraces
-from tracearena.traces.geodesy import distance_m, forward, metres_per_degree
+from tracearena.traces.geodesy import MIDDLE_DEGREE_M, distance_m, forward, metres_per_degree
 
 KEY = bytes(range(32))
 
@@ -87,6 +89,24 @@ def test_centres_are_uniform_in_the_disc() -> None:
         # To either side 1.5 % of a disc lie beyond 0.925 of its radius.
         assert (offset_m > 370).mean() == pytest.approx(0.015, abs=0.01)
         assert (offset_m < -370).mean() == pytest.approx(0.015, abs=0.01)
+
+
+@pytest.mark.parametrize(("latitude", "longitude"), [(35.66, 139.75), (-33.86, -151.21), (64.15, 0.0)])
+def test_a_centre_has_the_lowest_rank_in_the_disc(latitude: float, longitude: float) -> None:
+    """Candidates are 50 m apart; later releases with the same key need the same ones, and the same ranks."""
+    height = 50 / MIDDLE_DEGREE_M
+    ranks: dict[bytes, tuple[float, float]] = {}
+    for row in int((latitude + 90) / height) + np.arange(-12, 13):
+        lat = (row + 0.5) * height - 90
+        width = 360 / round(360 * float(metres_per_degree(lat)[1]) / 50)
+        column = int((longitude + 180) / width) + np.arange(-12, 13)
+        lon = (column + 0.5) * width - 180
+        for one in np.flatnonzero(distance_m(np.full(25, lat), lon, latitude, longitude) <= 400):
+            rank = blake2b(f"{row},{column[one]}".encode(), key=KEY, digest_size=16).digest()
+            ranks[rank] = lat, lon[one]
+    assert len(ranks) == pytest.approx(8**2 * np.pi, abs=5)
+    found = shift_centres(np.array([latitude]), np.array([longitude]), 400.0, KEY)
+    assert np.ravel(found) == pytest.approx(ranks[min(ranks)], abs=1e-9)
 
 
 @pytest.mark.slow
