@@ -191,7 +191,7 @@ def test_what_it_does_to_places_are_the_stages_that_keep_times() -> None:
     assert place_part(ta.Pipeline([rounding, PerDay(n=1)])) is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_who_knows_the_whole_pipeline_finds_more_people_than_who_knows_one_stage(check_ins: Traces) -> None:
     first, second = check_ins.split_days(15)
     released = catalogue.create("PL(1,1)+SwapTimes(1km,month)").transform(second, seed=1)

@@ -154,7 +154,7 @@ def written(folder: Path, name: str, **options: Any) -> str:
     return figure(name)(folder, **options)[-1].read_text()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_figure_8_by_the_programs_of_2019_is_another_picture_of_the_same_releases(
     tmp_path: Path, osaka: Path
 ) -> None:

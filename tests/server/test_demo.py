@@ -121,7 +121,7 @@ def _login(url: str, name: str, password: str) -> httpx.Response:
         return browser.post(url.partition("?")[0], data=fields)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_accounts_of_a_demo_are_drawn_work_and_vanish() -> None:
     """T37.
 

@@ -87,7 +87,7 @@ def _said(client: Any, address: str, head: dict[str, str]) -> bytes:
     return f"{address} {answer.status_code} {dict(answer.headers)}".encode() + content
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_canary_sings_on_any_address_in_any_role_and_phase(
     holding: Callable[..., Held],
     tmp_path: Path,
