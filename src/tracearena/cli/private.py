@@ -56,10 +56,10 @@ def budget(
         "epsilon": ledger.spent("person"),
         "delta": math.fsum(one.delta for one in ledger.spendings),
         "epsilon_per_trip": ledger.spent("trip"),
-        "total": ledger.total,
-        "unit": None if ledger.total is None else ledger.unit,
-        "left": None if ledger.total is None else max(ledger.total - ledger.spent(ledger.unit), 0.0),
     }
+    if ledger.total is not None:
+        left = max(ledger.total - ledger.spent(ledger.unit), 0.0)
+        result |= {"total": ledger.total, "unit": ledger.unit, "left": left}
     print_result(result, as_json)
 
 
