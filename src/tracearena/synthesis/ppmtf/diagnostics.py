@@ -60,9 +60,10 @@ class ChainReport(Result):
         return float((self.r_hat(iterations) < MIXED_BELOW).mean())
 
     def _later_half(self, iterations: int | None) -> NDArray[np.float64]:
-        done = self.draws.shape[2] if iterations is None else iterations
-        if not 8 <= done <= self.draws.shape[2]:
-            raise DataError(f"iterations = {done} is not allowed; it must be from 8 to {self.draws.shape[2]}")
+        drawn = self.draws.shape[2]
+        done = drawn if iterations is None else iterations
+        if not 8 <= done <= drawn:
+            raise DataError(f"R̂ needs from 8 to {drawn} iterations, the number drawn; got {done}")
         return self.draws[:, :, done // 2 : done]
 
     def to_dict(self) -> dict[str, Any]:
