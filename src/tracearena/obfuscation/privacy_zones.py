@@ -145,10 +145,11 @@ def shift_centres(latitude: Floats, longitude: Floats, shift_m: float, key: byte
     """Return a centre for each place, uniform in the disc of `shift_m` around it.
 
     A world-wide grid has a candidate every `shift_m` / 8, each with a rank that only the key tells; a
-    place takes the candidate of the lowest rank in its disc. Every candidate is as likely as any other,
-    so the centre tells no more than that the place is within `shift_m`. Users of the same place, or of
-    nearly the same, nearly always get the same centre: two people of one household, or one person in a
-    second release with the same key, do not show the place between two centres.
+    place takes the candidate of the lowest rank in its disc. Every candidate is as likely as any other
+    (except within about `shift_m` of a pole, where some are not considered), so the centre tells no more
+    than that the place is within `shift_m`. Users of the same place, or of nearly the same, nearly always
+    get the same centre: two people of one household, or one person in a second release with the same key,
+    do not show the place between two centres.
     """
     centres = [_choose_centre(lat, lon, shift_m, key) for lat, lon in zip(latitude, longitude, strict=True)]
     lat, lon = np.array(centres, np.float64).reshape(-1, 2).T
