@@ -10,7 +10,7 @@ from tracearena.pages.contest_data import assign_team_styles
 from tracearena.pages.html import MARKERS
 from tracearena.pages.svg import privacy_picture, usefulness_picture
 from tracearena.pages.svg.canvas import SHAPES, draw_marker
-from tracearena.pages.svg.contest_pictures import _AREA
+from tracearena.pages.svg.contest_pictures import AREA
 
 MANY = tuple(f"team {number}" for number in range(50))
 
@@ -19,10 +19,10 @@ def spot(element: object) -> tuple[float, float]:
     """Return where a marker stands, as values of the axes."""
     move = element.get("transform")  # type: ignore[attr-defined]
     x, y = move[10:-1].split() if move else (element.get("cx"), element.get("cy"))  # type: ignore[attr-defined]
-    low, high = _AREA.across
+    low, high = AREA.across
     return (
-        low + (float(x) - _AREA.left) / _AREA.width * (high - low),
-        low + (_AREA.bottom - float(y)) / _AREA.height * (high - low),
+        low + (float(x) - AREA.left) / AREA.width * (high - low),
+        low + (AREA.bottom - float(y)) / AREA.height * (high - low),
     )
 
 
@@ -62,7 +62,7 @@ def test_the_valid_area_begins_at_the_threshold_and_invalid_teams_are_hollow() -
     shown = board()
     picture = usefulness_picture(shown, SAMPLES)
     (area,) = of_class(picture, "valid-area")
-    assert float(area.attrib["x"]) == pytest.approx(_AREA.x(shown.rules.utility_threshold), abs=0.01)
+    assert float(area.attrib["x"]) == pytest.approx(AREA.x(shown.rules.utility_threshold), abs=0.01)
     (hollow,) = of_class(picture, "hollow")
     assert hollow.find(f"{SVG}title").text.startswith(f"{PLAIN[-1]}:")
     assert "One team is below 0.7" in picture.caption

@@ -9,8 +9,8 @@ from tracearena.synthesis.ppmtf import _deniability_kernels, _gibbs_kernels
 from tracearena.synthesis.ppmtf.deniability import (
     ExactVerifierCounter,
     VerifierScan,
-    _estimate_own_likelihoods,
     bucket_of,
+    estimate_own_likelihoods,
     is_bounded,
 )
 from tracearena.synthesis.ppmtf.generation import TraceModel
@@ -136,7 +136,7 @@ def test_a_trace_is_in_the_bucket_of_its_exact_likelihood(kind, eta, monkeypatch
         return weigh(self, of, users)
 
     monkeypatch.setattr(TraceModel, "log_likelihoods", noted)
-    _, own = _estimate_own_likelihoods(whole, table, owner, eta)
+    _, own = estimate_own_likelihoods(whole, table, owner, eta)
     assert np.array_equal(bucket_of(own, eta), bucket_of(exact[:, -1], eta))
     if kind in ("positive", "signed") and eta == 1:
         assert sum(weighed) < 0.05 * len(table), "most are to be told by bounds"
@@ -149,7 +149,7 @@ def test_a_trace_on_the_border_of_its_bucket_is_weighed_exactly(seed):
     exact = whole.log_likelihoods(table, owner)[:, -1]
     for r in range(0, len(table), 9):
         for eta in (-exact[r] / 3, np.nextafter(-exact[r] / 3, 0), np.nextafter(-exact[r] / 3, 9)):
-            _, own = _estimate_own_likelihoods(whole, table[r : r + 1], owner[r : r + 1], float(eta))
+            _, own = estimate_own_likelihoods(whole, table[r : r + 1], owner[r : r + 1], float(eta))
             assert bucket_of(own, eta) == bucket_of(exact[r], eta)
 
 

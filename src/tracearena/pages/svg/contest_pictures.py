@@ -448,7 +448,7 @@ def _format_podium_caption(award: Award, steps: dict[int, list[Standing]]) -> st
 # Privacy against privacy, and usefulness against privacy: one marker a team.
 
 
-_AREA = Area(66, 12, WIDTH - 84, 400, ROOM_FOR_MARKERS, ROOM_FOR_MARKERS)
+AREA = Area(66, 12, WIDTH - 84, 400, ROOM_FOR_MARKERS, ROOM_FOR_MARKERS)
 _HEIGHT = 464
 _CAP = 4.0
 
@@ -477,14 +477,14 @@ def privacy_picture(
     canvas = Canvas(WIDTH, _HEIGHT, name=name, title=translate("Two kinds of privacy"), description=caption)
     draw_axis_below(
         canvas,
-        _AREA,
+        AREA,
         SCORE_TICKS,
         translate("people not identified"),
         "s_R,min",
         translate("right is better"),
     )
     draw_axis_left(
-        canvas, _AREA, SCORE_TICKS, translate("whereabouts hidden"), "s_T,min", translate("up is better")
+        canvas, AREA, SCORE_TICKS, translate("whereabouts hidden"), "s_T,min", translate("up is better")
     )
     _draw_samples(canvas, ((one.name, one.s_R_min, one.s_T_min) for one in greys))
     styles = assign_team_styles(board.roster)
@@ -519,19 +519,19 @@ def usefulness_picture(
     greys, caption = _select_samples(board, samples), describe_costs(board, samples, number)
     name = "usefulness" if is_last else f"usefulness-{number}"
     canvas = Canvas(WIDTH, _HEIGHT, name=name, title=translate("What privacy costs"), description=caption)
-    x = _AREA.x(board.rules.utility_threshold)
-    canvas.draw("rect", x=x, y=_AREA.top, width=_AREA.right - x, height=_AREA.height, fill=GREEN,
+    x = AREA.x(board.rules.utility_threshold)
+    canvas.draw("rect", x=x, y=AREA.top, width=AREA.right - x, height=AREA.height, fill=GREEN,
                 fill_opacity=0.14, class_="valid-area")  # fmt: skip
-    draw_axis_below(canvas, _AREA, SCORE_TICKS, translate("usefulness"), "s_U", translate("right is better"))
+    draw_axis_below(canvas, AREA, SCORE_TICKS, translate("usefulness"), "s_U", translate("right is better"))
     words, symbol = ("whereabouts hidden", "s_T,min") if is_last else ("people not identified", "s_R,min")
-    draw_axis_left(canvas, _AREA, SCORE_TICKS, translate(words), symbol, translate("up is better"))
+    draw_axis_left(canvas, AREA, SCORE_TICKS, translate(words), symbol, translate("up is better"))
     threshold = board.rules.utility_threshold
-    x = _AREA.x(threshold)
-    canvas.draw("line", x1=x, y1=_AREA.top, x2=x, y2=_AREA.bottom, stroke=GREEN, stroke_width=2,
+    x = AREA.x(threshold)
+    canvas.draw("line", x1=x, y1=AREA.top, x2=x, y2=AREA.bottom, stroke=GREEN, stroke_width=2,
                 stroke_dasharray="4 4")  # fmt: skip
     left = threshold > 0.6
     words = translate("valid from {threshold}", threshold=f"{threshold:g}")
-    canvas.words(x - 8 if left else x + 8, _AREA.top + 22, words, text_anchor="end" if left else "start",
+    canvas.words(x - 8 if left else x + 8, AREA.top + 22, words, text_anchor="end" if left else "start",
                  class_="strong halo")  # fmt: skip
     _draw_samples(canvas, ((one.name, one.utility, one.s_T_min if is_last else one.s_R_min) for one in greys))
     styles, luck = assign_team_styles(board.roster), estimate_margin(board.rules.users)
@@ -589,14 +589,14 @@ def _draw_samples(canvas: Canvas, points: Iterable[tuple[str, float | None, floa
     for name, x, y in points:
         if x is not None and y is not None:
             words = make_hint(f"{isolate_name(name)}: {x:.3f}, {y:.3f}")
-            canvas.draw("circle", words, cx=_AREA.x(x), cy=_AREA.y(y), r=4.5, fill=GREY, class_="sample")
+            canvas.draw("circle", words, cx=AREA.x(x), cy=AREA.y(y), r=4.5, fill=GREY, class_="sample")
 
 
 def _draw_dot(row: BoardRow, at: tuple[float, float], label: str, decimals: int, style: TeamStyle) -> str:
     """Draw a team's marker; `label` is the value across as words, which may have more decimals."""
     words = f"{isolate_name(row.team)}: {label}, {at[1]:.{decimals}f}"
     return draw_marker(
-        _AREA.x(at[0]), _AREA.y(at[1]), style.marker, style.colour, hollow=not row.valid, title=words
+        AREA.x(at[0]), AREA.y(at[1]), style.marker, style.colour, hollow=not row.valid, title=words
     )
 
 
@@ -605,8 +605,8 @@ def _draw_error_bars(x: float, y: float, luck: float, style: TeamStyle, *, acros
 
     It ends at 0 and 1, as scores do.
     """
-    left, right, middle = _AREA.x(max(x - luck, 0)), _AREA.x(min(x + luck, 1)), _AREA.x(x)
-    low, high, level = _AREA.y(max(y - luck, 0)), _AREA.y(min(y + luck, 1)), _AREA.y(y)
+    left, right, middle = AREA.x(max(x - luck, 0)), AREA.x(min(x + luck, 1)), AREA.x(x)
+    low, high, level = AREA.y(max(y - luck, 0)), AREA.y(min(y + luck, 1)), AREA.y(y)
     path = _draw_capped_line(middle, low, middle, high) + (
         _draw_capped_line(left, level, right, level) if across else ""
     )

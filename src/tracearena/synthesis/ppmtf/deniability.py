@@ -187,7 +187,7 @@ def measure_deniability(
     table, owner = model.days_of(synthetic)
     found = np.empty(len(table), np.int32)
     for kind, (one, rows) in enumerate(model.trace_model_.split_by_day_kind(model.day_numbers(synthetic))):
-        running, own = _estimate_own_likelihoods(one, table[rows], owner[rows], eta)
+        running, own = estimate_own_likelihoods(one, table[rows], owner[rows], eta)
         if len(own) and not (-own / eta < _FARTHEST).all():
             raise DataError(f"eta = {eta} is too small for log-likelihoods down to {own.min():.3g}")
         scan = VerifierScan(one, table[rows], owner[rows], running, bucket_of(own, eta), eta)
@@ -207,7 +207,7 @@ def measure_deniability(
     return Deniability(found, int(test.k), eta, size, test.early_stop)
 
 
-def _estimate_own_likelihoods(
+def estimate_own_likelihoods(
     model: TraceModel, table: NDArray[np.int32], owner: NDArray[np.int64], eta: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return about the running log-likelihood of each trace under its own user, and one in its bucket.
