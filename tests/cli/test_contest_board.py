@@ -177,7 +177,7 @@ def test_release_says_what_came_of_every_team(run: Run, tmp_path: Path) -> None:
     [
         (["board"], "name the folder of the contest, or all three"),
         (["board", "nowhere"], "this folder does not exist"),
-        (["board", ".", "--utility", "x.csv"], "name one of them"),
+        (["board", ".", "--utility", "x.csv"], "not both"),
         (["board", "--utility", "x.csv"], "name the folder of the contest, or all three"),
         (["board", "."], "holds no orgtraces"),
         (["judge", "."], "holds no orgtraces"),

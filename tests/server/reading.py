@@ -6,8 +6,8 @@ import re
 from html.parser import HTMLParser
 
 _FORMATS = (
-    "API ASCII CSV Ed English GB HTML ID JSON JavaScript KB MB Markdown Parquet Python SHA UTC ZIP gz gzip "
-    "km pandas"
+    "API ASCII CSV Ed English GB HTML ID JSON JavaScript KB MB Markdown MiB Parquet Python SHA UTC ZIP gz "
+    "gzip km pandas"
 )
 _COMMANDS = "Content Idempotency Key Length etable etraces reg_id backup contest new serve teams tracearena"
 SAME = frozenset(f"{_FORMATS} {_COMMANDS} VisitProb".split())

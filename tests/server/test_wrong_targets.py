@@ -259,5 +259,5 @@ def test_client_attack_hands_in_a_folder_and_says_what_is_refused(
         "etable_team001-004_data01_IDP.csv: receipt 7",
     ]
     both = tracearena("contest", "client", "attack", "guess.csv", "002", "--all", tmp_path)
-    assert (both.status, "give either FILE and TEAM, or --all FOLDER" in both.err) == (2, True)
+    assert (both.status, "use either FILE and TEAM, or --all FOLDER, not both" in both.err) == (2, True)
     assert tracearena("contest", "client", "attack").status == 2

@@ -82,7 +82,7 @@ def test_places_of_a_grid_have_the_box_of_the_grid_not_of_its_centres() -> None:
 
 
 def test_nothing_has_no_box() -> None:
-    with pytest.raises(DataError, match="no box around them"):
+    with pytest.raises(DataError, match="no bounding box"):
         Box.of(Places([], []))
 
 

@@ -59,7 +59,7 @@ def test_chains_watch_what_the_model_says(make_check_ins: Callable[..., Traces])
     again = run_chains(model, traces, chains=3, watched=4, seed=1)
     assert np.array_equal(again.draws, report.draws)
     assert not np.array_equal(report.draws[0, 0], report.draws[0, 1])
-    with pytest.raises(DataError, match="there are 24"):
+    with pytest.raises(DataError, match="from 8 to 24 iterations"):
         report.r_hat(25)
 
 
