@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from os import PathLike
-from typing import ClassVar, NamedTuple, Self
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracearena.algorithms.base import Synthesizer, setting
 from tracearena.checks import LARGEST_COUNT, require_fitted, require_kind, require_whole
-from tracearena.engine import SeedLike, is_secret, seed_sequence, stream
-from tracearena.errors import DataError, FileError, TracearenaError
-from tracearena.files.io import read_bytes, replacing
+from tracearena.engine import SeedLike, seed_sequence, stream
+from tracearena.errors import DataError
 from tracearena.synthesis.baselines import build_day_traces
+from tracearena.synthesis.private.base import PrivateModel
 from tracearena.synthesis.private.denoising import (
     denoise,
     order_places,
@@ -29,13 +27,9 @@ from tracearena.synthesis.private.tables import (
     SCALE,
     Budget,
     Ints,
-    Noise,
-    OpenDPNoise,
-    SeededNoise,
     Table,
     Unit,
     parse_shares,
-    release,
 )
 from tracearena.traces import Clock, Grid, Places, Traces
 
@@ -45,7 +39,6 @@ SHARES = "homes=0.4,works=0.25,commutes=0.03,arrivals=0.04,roles=0.13,visits=0.1
 """Tuned with the constants of `RoleDrawing` on simulated cities of 500 to 200,000 people (seeds 101 to 108);
 `benchmarks/bench_private.py` measures on others."""
 UNIT: Unit = "person"
-FORMAT, VERSION = "tracearena-private-roles", 1
 _NAMES = ("homes", "works", "commutes", "arrivals", "roles", "visits")
 _MOST_SLOTS, _MOST_BLOCKS, _BINS = 24, 48, 14
 _PAIRS = 200_000
@@ -246,7 +239,7 @@ def estimate_model(noisy: Mapping[str, Ints], budget: Budget, frame: PublicFrame
 
 
 @dataclass(kw_only=True)
-class PrivateRoles(Synthesizer):
+class PrivateRoles(PrivateModel["Traces"], Synthesizer):
     """Days of people who never lived, from tables that are (ε, δ)-differentially private for whole people.
 
     Whatever an attacker knows, adding or removing one person with all her days changes the probability of
@@ -278,11 +271,11 @@ class PrivateRoles(Synthesizer):
     """
 
     name: ClassVar[str] = "PrivateRoles"
+    file_format: ClassVar[str] = "tracearena-private-roles"
 
     epsilon: float
     delta: float = 1e-6
     shares: str = setting(SHARES)
-    _seeded: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Budget.plan(
@@ -304,19 +297,10 @@ class PrivateRoles(Synthesizer):
         if not len(traces.places):
             raise DataError("training needs at least one place")
         self.frame_ = PublicFrame.of(traces)
-        self.budget_ = self.plan(self.frame_)
-        self._seeded = not is_secret(seed)
-        noise: Noise = SeededNoise(stream(seed_sequence(seed))) if self._seeded else OpenDPNoise()
-        self.noisy_ = release(self.budget_, count_tables(traces, self.frame_), noise)
-        self.user_ids_ = traces.user_ids
-        self.model_ = estimate_model(self.noisy_, self.budget_, self.frame_)
-        return self
+        return self._release(self.plan(self.frame_), count_tables(traces, self.frame_), traces, seed)
 
-    @property
-    def guarantee(self) -> str:
-        """The privacy guarantee of a fitted model."""
-        require_fitted(self, "noisy_")
-        return self.budget_.describe_guarantee(seeded=self._seeded)
+    def _estimate(self) -> None:
+        self.model_ = estimate_model(self.noisy_, self.budget_, self.frame_)
 
     def sample_users(self, users: int, days: int = 1, *, seed: SeedLike = None) -> Traces:
         """Return days of virtual people, numbered from 1; how many there are must not depend on the data."""
@@ -341,35 +325,13 @@ class PrivateRoles(Synthesizer):
         )  # fmt: skip
         return build_day_traces(out, frame.places, frame.clock, np.arange(1, users + 1))
 
-    def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> Traces:
-        """Return one virtual person under the id of each training user, to be compared with that user.
-
-        The ids and their number are the data's: release what `sample_users` returns instead.
-        """
-        require_fitted(self, "noisy_")
-        require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
-        if not hasattr(self, "user_ids_"):
-            raise DataError(
-                f"{self}: a model file does not contain its training users; generate virtual users instead"
-            )
-        made = self.sample_users(max(len(self.user_ids_), 1), traces_per_user, seed=seed)
-        return made.take_users(np.arange(len(self.user_ids_))).with_user_ids(self.user_ids_)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the noisy tables, the budget and the public inputs, as JSON; nothing else is in the file."""
-        require_fitted(self, "noisy_")
+    def _list_public(self) -> dict[str, Any]:
         places, clock = self.frame_
         columns = {
             name: getattr(places, name)
             for name in ("latitude", "longitude", "ids", "sensitive", "categories")
         }
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "parameters": self.get_params(deep=False),
-            "guarantee": self.guarantee,
-            "seeded": self._seeded,
-            "budget": self.budget_.to_dict(),
+        return {
             "clock": {
                 key: value for key, value in asdict(clock).items() if key not in ("first_day", "timezone")
             },
@@ -378,30 +340,13 @@ class PrivateRoles(Synthesizer):
                 "grid": None if places.grid is None else asdict(places.grid),
                 "km_per_degree": places.km_per_degree,
             },
-            "tables": {name: values.tolist() for name, values in self.noisy_.items()},
         }
-        with replacing(path) as out:
-            out.write(json.dumps(content, ensure_ascii=False).encode())
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> PrivateRoles:
-        """Read a model file, from which virtual people can be drawn."""
-        try:
-            content = json.loads(read_bytes(path, line_end=None))
-            if content["format"] != FORMAT or content["version"] != VERSION:
-                raise DataError(f"it is not a {FORMAT} of version {VERSION}")
-            model = cls(**content["parameters"])
-            clock, places = content["clock"], content["places"]
-            slots = None if clock["slots"] is None else tuple(clock["slots"])
-            grid = None if places["grid"] is None else Grid(**places["grid"])
-            model.frame_ = PublicFrame(Places(**places | {"grid": grid}), Clock(**clock | {"slots": slots}))
-            model.budget_ = Budget.from_dict(content["budget"])
-            model.noisy_ = {name: np.array(content["tables"][name], np.int64) for name in _NAMES}
-            model._seeded = bool(content["seeded"])
-            model.model_ = estimate_model(model.noisy_, model.budget_, model.frame_)
-        except FileError:
-            raise
-        except (TracearenaError, ValueError, LookupError, TypeError, AttributeError) as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            raise FileError.whole(path, f"is not a model file of {cls.name}: {said}", "bad-model") from None
-        return model
+    def _read_public(self, content: Mapping[str, Any]) -> None:
+        clock, places = content["clock"], content["places"]
+        slots = None if clock["slots"] is None else tuple(clock["slots"])
+        grid = None if places["grid"] is None else Grid(**places["grid"])
+        self.frame_ = PublicFrame(Places(**places | {"grid": grid}), Clock(**clock | {"slots": slots}))
+
+    def _read_tables(self, tables: Mapping[str, Any]) -> dict[str, Ints]:
+        return {name: np.array(tables[name], np.int64) for name in _NAMES}

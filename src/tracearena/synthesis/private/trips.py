@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
-from os import PathLike
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -14,23 +12,19 @@ from numpy.typing import NDArray
 
 from tracearena.algorithms.base import GpsSynthesizer, setting
 from tracearena.checks import LARGEST_COUNT, require_choice, require_fitted, require_kind, require_whole
-from tracearena.engine import SeedLike, is_secret, seed_sequence, stream
-from tracearena.errors import DataError, FileError, ParameterError, TracearenaError
-from tracearena.files.io import read_bytes, replacing
+from tracearena.engine import SeedLike, seed_sequence, stream
+from tracearena.errors import ParameterError
 from tracearena.mobility.trips import FEWEST_POINTS, MOST_POINTS, STEP_S, Trips, cut_trips
+from tracearena.synthesis.private.base import PrivateModel
 from tracearena.synthesis.private.denoising import denoise, order_places, project_simplex
 from tracearena.synthesis.private.tables import (
     BITS,
     SCALE,
     Budget,
     Ints,
-    Noise,
-    OpenDPNoise,
-    SeededNoise,
     Table,
     Unit,
     parse_shares,
-    release,
 )
 from tracearena.traces import Box, GpsTraces
 
@@ -57,7 +51,6 @@ POINT_EDGES = np.array([12, 15, 18, 22, 27, 33, 40, 50, 60, 75, 95])
 """Borders of the bins of points of a trip."""
 PAUSE_EDGES = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6])
 """Borders of the bins of the share of its time that a trip spends in the fine cell of its start, or end."""
-FORMAT, VERSION = "tracearena-private-trips", 1
 _UNITS: dict[str, Unit] = {"user": "person", "trip": "trip"}
 _SHAPES: dict[str, tuple[int, ...]] = {
     "ends": (ENDS**2, ENDS**2),
@@ -327,7 +320,7 @@ def _draw_values(rng: np.random.Generator, weights: Floats, edges: Ints, least: 
 
 
 @dataclass(kw_only=True)
-class PrivateTrips(GpsSynthesizer):
+class PrivateTrips(PrivateModel["GpsTraces"], GpsSynthesizer):
     """Trips that nobody made in a public box, from tables that are ε-differentially private.
 
     Whatever an attacker knows, adding or removing one person with all her trips (or one trip) changes the
@@ -360,12 +353,12 @@ class PrivateTrips(GpsSynthesizer):
     """
 
     name: ClassVar[str] = "PrivateTrips"
+    file_format: ClassVar[str] = "tracearena-private-trips"
 
     epsilon: float
     unit: str = "user"
     bounds: str = setting("")
     shares: str = setting(SHARES)
-    _seeded: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_choice("unit", self.unit, tuple(_UNITS))
@@ -388,19 +381,10 @@ class PrivateTrips(GpsSynthesizer):
         """Cut trips, count the tables and add noise; only noisy tables are kept."""
         require_kind(self, traces, GpsTraces)
         trips = cut_trips(traces, self.box)
-        self.budget_ = self.plan()
-        self._seeded = not is_secret(seed)
-        noise: Noise = SeededNoise(stream(seed_sequence(seed))) if self._seeded else OpenDPNoise()
-        self.noisy_ = release(self.budget_, count_tables(trips, _UNITS[self.unit]), noise)
-        self.user_ids_ = traces.user_ids
-        self.model_ = estimate_model(self.noisy_, self.budget_)
-        return self
+        return self._release(self.plan(), count_tables(trips, _UNITS[self.unit]), traces, seed)
 
-    @property
-    def guarantee(self) -> str:
-        """The privacy guarantee of a fitted model."""
-        require_fitted(self, "noisy_")
-        return self.budget_.describe_guarantee(seeded=self._seeded)
+    def _estimate(self) -> None:
+        self.model_ = estimate_model(self.noisy_, self.budget_)
 
     def sample_trips(self, trips: int, *, seed: SeedLike = None) -> Trips:
         """Return virtual trips as positions in the box; how many must not depend on the data."""
@@ -428,53 +412,5 @@ class PrivateTrips(GpsSynthesizer):
             trajectory_ids=np.tile(np.arange(1, trips + 1), users),
         )
 
-    def synthesize(self, traces_per_user: int = 1, *, seed: SeedLike = None) -> GpsTraces:
-        """Return trips under the id of each training user, to be compared with the training data.
-
-        The ids and their number are the data's: release what `sample_users` returns instead.
-        """
-        require_fitted(self, "noisy_")
-        require_whole("traces_per_user", traces_per_user, at_least=1, at_most=LARGEST_COUNT)
-        if not hasattr(self, "user_ids_"):
-            raise DataError(
-                f"{self}: a model file does not contain its training users; generate virtual users instead"
-            )
-        made = self.sample_users(max(len(self.user_ids_), 1), traces_per_user, seed=seed)
-        return made.take_users(np.arange(len(self.user_ids_))).with_user_ids(self.user_ids_)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the noisy tables, the budget and the parameters, as JSON; nothing else is in the file."""
-        require_fitted(self, "noisy_")
-        content: dict[str, Any] = {
-            "format": FORMAT,
-            "version": VERSION,
-            "parameters": self.get_params(deep=False),
-            "guarantee": self.guarantee,
-            "seeded": self._seeded,
-            "budget": self.budget_.to_dict(),
-            "tables": {name: values.tolist() for name, values in self.noisy_.items()},
-        }
-        with replacing(path) as out:
-            out.write(json.dumps(content, ensure_ascii=False).encode())
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> PrivateTrips:
-        """Read a model file, from which virtual trips can be drawn."""
-        try:
-            content = json.loads(read_bytes(path, line_end=None))
-            if content["format"] != FORMAT or content["version"] != VERSION:
-                raise DataError(f"it is not a {FORMAT} of version {VERSION}")
-            model = cls(**content["parameters"])
-            model.budget_ = Budget.from_dict(content["budget"])
-            model.noisy_ = {
-                name: np.array(content["tables"][name], np.int64).reshape(shape)
-                for name, shape in _SHAPES.items()
-            }
-            model._seeded = bool(content["seeded"])
-            model.model_ = estimate_model(model.noisy_, model.budget_)
-        except FileError:
-            raise
-        except (TracearenaError, ValueError, LookupError, TypeError, AttributeError) as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            raise FileError.whole(path, f"is not a model file of {cls.name}: {said}", "bad-model") from None
-        return model
+    def _read_tables(self, tables: Mapping[str, Any]) -> dict[str, Ints]:
+        return {name: np.array(tables[name], np.int64).reshape(shape) for name, shape in _SHAPES.items()}
